@@ -1,0 +1,1311 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * page_pool: allocation and recycling
+ *
+ * The life of a page:
+ *
+ *	        page allocator, or memory provider
+ *	              | slow path: map,          ^ release: unmap,
+ *	              | mark, count hold         | unmark, count release
+ *	    +- pool --|--------------------------|-------------+
+ *	    |         v                          |             |
+ *	    |       array <----- refill ------ ring            |
+ *	    |   (consumer only)                  ^             |
+ *	    +------|---^-------------------------|-------------+
+ *	           |   |                         |          ^
+ *	     alloc |   | put, by the    put, by  |          | put, but the ring is
+ *	           |   | consumer       others   |          | full, the pool is
+ *	           v   |                         |          | destroyed, or the page
+ *	       held by users: driver, stack, sockets        | cannot be used again
+ *
+ * What holds at any time, for a pool that nobody uses just now:
+ *
+ *  - hold count = pages held by users + in the array + in the ring + release
+ *    count. A page is in one place only.
+ *  - A parked page (in the array or the ring) has one page reference and one
+ *    pool reference, both the pool's, and is mapped and synced for the device
+ *    if the pool does that.
+ *  - The array, its count, the fragment page and everything in the groups
+ *    pp_alloc, frag and pp_slow belong to the consumer. What makes calls of
+ *    the consumer exclude each other is the driver's (NAPI, or not being up
+ *    yet). A put may act as the consumer when the caller says that it is, or
+ *    in BH context on the CPU that owns the pool or polls its NAPI now: such
+ *    a put cannot interrupt a poll on that CPU and no other CPU can be in
+ *    one. Not so on PREEMPT_RT, where BH context is preemptible.
+ *  - The ring is filled under its producer lock, BH off, by anyone, and
+ *    emptied by the consumer without a lock.
+ *
+ * The end: page_pool_destroy() stops direct recycling, then empties the array
+ * and closes the ring by making it a ring of no entries. That happens under
+ * the producer lock, so a producer is either through, and its page is found,
+ * or finds the ring full and lets the page go. From then on nothing parks, at
+ * no cost to puts before. The last page to leave frees the pool.
+ *
+ *	page_pool_destroy()			release of a page
+ *	  destroyed = true			  release count + 1
+ *	  smp_mb()			(A)	  (fully ordered)	(A)
+ *	  read release count			  read destroyed
+ *
+ * (A) pairs with itself: at least one of the two sees what the other did. If
+ * both do, the bit in "freeing" decides. The release looks at the pool after
+ * it has counted, when the other may already be freeing it, so the memory of
+ * the pool is freed after a grace period that nobody waits for.
+ */
+#include <linux/device.h>
+#include <linux/error-injection.h>
+#include <linux/mm.h>
+#include <linux/netdevice.h>
+#include <linux/poison.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include <kunit/visibility.h>
+#include <net/netdev_rx_queue.h>
+#include <net/page_pool/helpers.h>
+#include <net/page_pool/memory_provider.h>
+#include <net/xdp.h>
+
+#include <trace/events/page_pool.h>
+
+#include "dev.h"
+#include "page_pool_priv.h"
+
+DEFINE_STATIC_KEY_FALSE(page_pool_mem_providers);
+
+#define PP_RING_DEFAULT		1024
+#define PP_RING_MAX		16384
+
+/* Pool references that a fragment page starts with: more than there can be
+ * fragments, and room for those that users take themselves.
+ */
+#define PP_FRAG_BIAS		(LONG_MAX / 2)
+
+/* Bits of pool->freeing */
+#define PP_FREEING		0	/* somebody is freeing the pool */
+#define PP_REPORTED		1	/* in-flight below zero was reported */
+
+static bool page_pool_has_provider(const struct page_pool *pool)
+{
+	return static_branch_unlikely(&page_pool_mem_providers) && pool->mp_ops;
+}
+
+/*
+ * Counting pages in and out
+ */
+
+/**
+ * page_pool_inflight() - pages that entered a pool and have not left it
+ * @pool:	the pool
+ * @strict:	trace the numbers, and report it when they cannot be
+ *
+ * Context: Any.
+ *
+ * Return: their number; below zero only if @strict.
+ */
+s32 page_pool_inflight(const struct page_pool *pool, bool strict)
+{
+	u32 release = atomic_read(&pool->pages_state_release_cnt);
+	u32 hold = READ_ONCE(pool->pages_state_hold_cnt);
+	/* Both wrap; they are less than 2^31 apart. */
+	s32 inflight = hold - release;
+
+	if (!strict)
+		return max(inflight, 0);
+
+	trace_page_pool_release(pool, inflight, hold, release);
+	WARN(inflight < 0, "page_pool: negative inflight: %d pages\n",
+	     inflight);
+
+	return inflight;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_inflight);
+
+static void page_pool_free(struct page_pool *pool);
+
+static void page_pool_free_work(struct work_struct *work)
+{
+	page_pool_free(container_of(work, struct page_pool, free_work));
+}
+
+/* A page has left a pool that was destroyed; @release have by now. */
+static noinline void page_pool_release_dying(struct page_pool *pool,
+					     u32 release)
+{
+	s32 inflight = pool->pages_state_hold_cnt - release;
+
+	if (likely(inflight > 0))
+		return;
+
+	/* Below zero somebody has put what was not his. There is no telling
+	 * who still uses the pool then, so it stays.
+	 */
+	if (unlikely(inflight < 0)) {
+		if (!test_and_set_bit(PP_REPORTED, &pool->freeing))
+			page_pool_inflight(pool, true);
+		return;
+	}
+
+	trace_page_pool_release(pool, inflight, release, release);
+	if (!test_and_set_bit(PP_FREEING, &pool->freeing))
+		queue_work(system_unbound_wq, &pool->free_work);
+}
+
+/* Count a page that leaves. The pool may be gone when this returns. */
+static void page_pool_count_release(struct page_pool *pool, netmem_ref netmem)
+{
+	u32 release;
+
+	rcu_read_lock();
+	release = atomic_inc_return(&pool->pages_state_release_cnt);
+	trace_page_pool_state_release(pool, netmem, release);
+	/* Ordered after the increment, see (A) at the top; acquire for the hold
+	 * count, which was final by then.
+	 */
+	if (unlikely(smp_load_acquire(&pool->destroyed)))
+		page_pool_release_dying(pool, release);
+	rcu_read_unlock();
+}
+
+/* Let a page go that only the caller has. The pool may be gone when this
+ * returns.
+ */
+static noinline void page_pool_release(struct page_pool *pool,
+				       netmem_ref netmem)
+{
+	if (page_pool_has_provider(pool)) {
+		if (!pool->mp_ops->release_netmem(pool, netmem)) {
+			page_pool_count_release(pool, netmem);
+			return;
+		}
+	} else if (pool->dma_map) {
+		page_pool_dma_unmap(pool, netmem);
+	}
+
+	page_pool_clear_pp_info(netmem);
+	page_pool_count_release(pool, netmem);
+	put_page(netmem_to_page(netmem));
+}
+
+/**
+ * page_pool_set_pp_info() - mark memory as a pool's
+ * @pool:	the pool
+ * @netmem:	memory that enters it
+ *
+ * Context: The pool's consumer, or its provider on the consumer's behalf.
+ */
+void page_pool_set_pp_info(struct page_pool *pool, netmem_ref netmem)
+{
+	netmem_set_pp(netmem, pool);
+	netmem_or_pp_magic(netmem, PP_SIGNATURE);
+	/* One user, whoever gets it first; puts rely on that. */
+	page_pool_fragment_netmem(netmem, 1);
+	if (unlikely(pool->has_init_callback))
+		pool->slow.init_callback(netmem, pool->slow.init_arg);
+}
+
+/**
+ * page_pool_clear_pp_info() - remove a pool's marks
+ * @netmem:	memory that leaves its pool
+ *
+ * Context: Any, the caller being the only owner.
+ */
+void page_pool_clear_pp_info(netmem_ref netmem)
+{
+	netmem_clear_pp_magic(netmem);
+	netmem_set_pp(netmem, NULL);
+}
+
+/*
+ * NUMA: pages are wanted on the node of the pool, or on that of its consumer
+ * with NUMA_NO_NODE. Where a put happens does not matter.
+ *
+ * Nothing is checked per page as long as all pages of the pool can only be on
+ * the wanted node (node_check == 0). When the node changes, or the page
+ * allocator had to serve from another one, puts start to look, and the refill
+ * looks at what may have been parked before the change.
+ *
+ * While the wanted node is out of memory, pages of the node that served last
+ * are as good as any. Refusing them would mean the slow path for each page.
+ */
+
+static int page_pool_resolve_nid(int nid)
+{
+	struct zoneref *z;
+
+	if (nid == NUMA_NO_NODE || !node_online(nid))
+		nid = numa_mem_id();
+
+	if (node_state(nid, N_MEMORY))
+		return nid;
+
+	/* A node without memory: take what the page allocator would. */
+	z = first_zones_zonelist(node_zonelist(nid, GFP_KERNEL),
+				 gfp_zone(GFP_KERNEL), NULL);
+
+	return zonelist_zone(z) ? zonelist_node_idx(z) : nid;
+}
+
+static noinline void page_pool_change_nid(struct page_pool *pool, int nid)
+{
+	pool->nid_seen = nid;
+	nid = page_pool_resolve_nid(nid);
+	if (nid == pool->nid_want && nid == pool->nid_served)
+		return;
+
+	WRITE_ONCE(pool->nid_want, nid);
+	WRITE_ONCE(pool->nid_served, nid);
+
+	/* No page can be on another node before the first has come in. */
+	if (!pool->pages_state_hold_cnt)
+		return;
+
+	WRITE_ONCE(pool->node_check, 1);
+	/* Whatever is in the ring now comes out with this many entries. */
+	pool->nid_recheck = pool->ring.size;
+}
+
+/* Follow a consumer that has no fixed node. */
+static void page_pool_follow_nid(struct page_pool *pool)
+{
+	if (!IS_ENABLED(CONFIG_NUMA) || pool->p.nid != NUMA_NO_NODE)
+		return;
+
+	/* A consumer in task context may move on at once; the next one looks
+	 * again.
+	 */
+	if (unlikely(pool->nid_seen != numa_mem_id()))
+		page_pool_change_nid(pool, numa_mem_id());
+}
+
+static bool page_pool_nid_ok(const struct page_pool *pool, netmem_ref netmem)
+{
+	int nid;
+
+	if (!IS_ENABLED(CONFIG_NUMA) || netmem_is_net_iov(netmem))
+		return true;
+
+	nid = page_to_nid(__netmem_to_page(netmem));
+
+	return nid == READ_ONCE(pool->nid_want) ||
+	       nid == READ_ONCE(pool->nid_served);
+}
+
+/* Note the node of a page that came from the page allocator. */
+static void page_pool_note_nid(struct page_pool *pool, const struct page *page)
+{
+	int nid = page_to_nid(page);
+
+	if (!IS_ENABLED(CONFIG_NUMA) || likely(nid == pool->nid_served))
+		return;
+
+	WRITE_ONCE(pool->nid_served, nid);
+	WRITE_ONCE(pool->node_check, 1);
+	/* Parked pages of the node that served before are now foreign. */
+	pool->nid_recheck = pool->ring.size;
+}
+
+/**
+ * page_pool_update_nid() - move a pool to another NUMA node
+ * @pool:	the pool
+ * @new_nid:	node to allocate from now on, or NUMA_NO_NODE
+ *
+ * Parked pages of other nodes leave the pool, those in the ring bit by bit as
+ * they come out; pages that are in use leave it when they are put.
+ *
+ * Context: The pool's consumer in BH or NAPI context, or with the pool idle.
+ */
+void page_pool_update_nid(struct page_pool *pool, int new_nid)
+{
+	u32 i, kept = 0;
+
+	trace_page_pool_update_nid(pool, new_nid);
+	pool->p.nid = new_nid;
+
+	if (!IS_ENABLED(CONFIG_NUMA))
+		return;
+
+	if (new_nid == NUMA_NO_NODE)
+		new_nid = numa_mem_id();
+	page_pool_change_nid(pool, new_nid);
+
+	for (i = 0; i < pool->count; i++) {
+		netmem_ref netmem = pool->cache[i];
+
+		if (page_pool_nid_ok(pool, netmem))
+			pool->cache[kept++] = netmem;
+		else
+			page_pool_release(pool, netmem);
+	}
+	pool->count = kept;
+}
+EXPORT_SYMBOL(page_pool_update_nid);
+
+/*
+ * Allocation: consumer only
+ */
+
+/* Take @n pages that stand at the start of the empty array into the pool. */
+static void page_pool_adopt(struct page_pool *pool, unsigned int n, gfp_t gfp)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		netmem_ref netmem = pool->cache[i];
+		struct page *page = __netmem_to_page(netmem);
+
+		if (pool->dma_map &&
+		    unlikely(!page_pool_dma_map(pool, netmem, gfp)))
+			break;
+
+		page_pool_note_nid(pool, page);
+		page_pool_set_pp_info(pool, netmem);
+		/* Read by others: netlink, debugfs of drivers. */
+		WRITE_ONCE(pool->pages_state_hold_cnt,
+			   pool->pages_state_hold_cnt + 1);
+		trace_page_pool_state_hold(pool, netmem,
+					   pool->pages_state_hold_cnt);
+	}
+	pool->count = i;
+
+	/* What could not be mapped now will not be a moment later. */
+	for (; unlikely(i < n); i++)
+		put_page(__netmem_to_page(pool->cache[i]));
+}
+
+static noinline netmem_ref page_pool_alloc_slow(struct page_pool *pool,
+						gfp_t gfp)
+{
+	struct page **array = (struct page **)pool->cache;
+	unsigned int order = pool->p.order;
+	netmem_ref netmem;
+	unsigned int n;
+
+	if (page_pool_has_provider(pool)) {
+		netmem = pool->mp_ops->alloc_netmems(pool, gfp);
+		if (netmem)
+			pp_alloc_stat_inc(pool, slow);
+		return netmem;
+	}
+
+	/* Drivers cope with that, and each failing packet would be a report. */
+	if ((gfp & GFP_ATOMIC) == GFP_ATOMIC)
+		gfp |= __GFP_NOWARN;
+
+	if (unlikely(order)) {
+		array[0] = alloc_pages_node(pool->nid_want, gfp | __GFP_COMP,
+					    order);
+		n = !!array[0];
+	} else {
+		/* The allocator fills empty entries only. */
+		memset(array, 0, PP_ALLOC_CACHE_REFILL * sizeof(*array));
+		n = alloc_pages_bulk_array_node(gfp, pool->nid_want,
+						PP_ALLOC_CACHE_REFILL, array);
+	}
+
+	page_pool_adopt(pool, n, gfp);
+	if (unlikely(!pool->count))
+		return 0;
+
+	if (order)
+		pp_alloc_stat_inc(pool, slow_high_order);
+	else
+		pp_alloc_stat_inc(pool, slow);
+
+	return pool->cache[--pool->count];
+}
+
+/* Move up to @max pages from the ring to the array, letting go of those that
+ * are on the wrong node. Returns how many came out of the ring.
+ */
+static u32 page_pool_refill_checked(struct page_pool *pool, u32 max,
+				    u32 *foreign)
+{
+	u32 first = pool->count, i, n;
+
+	n = __ptr_ring_consume_batched(&pool->ring,
+				       (void **)&pool->cache[first], max);
+	pool->nid_recheck -= min(n, pool->nid_recheck);
+
+	for (i = first; i < first + n; i++) {
+		netmem_ref netmem = pool->cache[i];
+
+		if (likely(page_pool_nid_ok(pool, netmem))) {
+			pool->cache[pool->count++] = netmem;
+		} else {
+			page_pool_release(pool, netmem);
+			++*foreign;
+		}
+	}
+
+	return n;
+}
+
+static noinline netmem_ref page_pool_refill(struct page_pool *pool)
+{
+	page_pool_follow_nid(pool);
+
+	/* Spares the ring's lines when there is nothing to take. */
+	if (__ptr_ring_empty(&pool->ring)) {
+		pp_alloc_stat_inc(pool, empty);
+		return 0;
+	}
+
+	if (likely(!pool->nid_recheck)) {
+		pool->count = __ptr_ring_consume_batched(&pool->ring,
+							 (void **)pool->cache,
+							 PP_ALLOC_CACHE_REFILL);
+	} else {
+		u32 foreign = 0;
+
+		/* Look on when pages are foreign, but not so long that softirqs
+		 * are held up: a ring full of them goes in batches.
+		 */
+		while (pool->count < PP_ALLOC_CACHE_REFILL &&
+		       foreign < PP_ALLOC_CACHE_REFILL) {
+			u32 max = PP_ALLOC_CACHE_REFILL -
+				  max(pool->count, foreign);
+
+			if (!page_pool_refill_checked(pool, max, &foreign))
+				break;
+		}
+		pp_alloc_stat_add(pool, waive, foreign);
+	}
+
+	if (unlikely(!pool->count))
+		return 0;
+
+	pp_alloc_stat_inc(pool, refill);
+
+	return pool->cache[--pool->count];
+}
+
+static noinline netmem_ref page_pool_alloc_empty(struct page_pool *pool,
+						 gfp_t gfp)
+{
+	netmem_ref netmem = page_pool_refill(pool);
+
+	return netmem ?: page_pool_alloc_slow(pool, gfp);
+}
+
+static __always_inline netmem_ref page_pool_alloc_one(struct page_pool *pool,
+						      gfp_t gfp)
+{
+	if (unlikely(!pool->count))
+		return page_pool_alloc_empty(pool, gfp);
+
+	pp_alloc_stat_inc(pool, fast);
+
+	return pool->cache[--pool->count];
+}
+
+/**
+ * page_pool_alloc_netmems() - allocate from a pool whatever it holds
+ * @pool:	pool to allocate from
+ * @gfp:	flags for the page allocator
+ *
+ * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
+ * allows it.
+ *
+ * Return: memory with one reference, or 0 when there is none or it could not
+ * be mapped.
+ */
+netmem_ref page_pool_alloc_netmems(struct page_pool *pool, gfp_t gfp)
+{
+	return page_pool_alloc_one(pool, gfp);
+}
+EXPORT_SYMBOL(page_pool_alloc_netmems);
+
+/**
+ * page_pool_alloc_pages() - allocate a page from a pool
+ * @pool:	pool to allocate from, not one with unreadable memory
+ * @gfp:	flags for the page allocator
+ *
+ * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
+ * allows it.
+ *
+ * Return: a page of the pool's order with one reference, or NULL when there
+ * is no memory or it could not be mapped.
+ */
+struct page *page_pool_alloc_pages(struct page_pool *pool, gfp_t gfp)
+{
+	return netmem_to_page(page_pool_alloc_one(pool, gfp));
+}
+EXPORT_SYMBOL(page_pool_alloc_pages);
+ALLOW_ERROR_INJECTION(page_pool_alloc_pages, NULL);
+
+/*
+ * Recycling
+ */
+
+static bool page_pool_can_recycle(const struct page_pool *pool,
+				  netmem_ref netmem)
+{
+	struct page *page = __netmem_to_page(netmem);
+
+	/* Memory of providers has no other references and no node. */
+	if (unlikely(netmem_is_net_iov(netmem)))
+		return true;
+
+	return likely(page_ref_count(page) == 1) &&
+	       likely(!page_is_pfmemalloc(page)) &&
+	       (likely(!READ_ONCE(pool->node_check)) ||
+		page_pool_nid_ok(pool, netmem));
+}
+
+/* A page was put that cannot be used again: say why and let it go. */
+static noinline void page_pool_refuse(struct page_pool *pool,
+				      netmem_ref netmem)
+{
+	struct page *page = __netmem_to_page(netmem);
+
+	if (page_ref_count(page) != 1)
+		pp_recycle_stat_inc(pool, released_refcnt);
+	else if (page_is_pfmemalloc(page))
+		pp_recycle_stat_inc(pool, released_pfmemalloc);
+	else
+		pp_recycle_stat_inc(pool, released_nid);
+
+	page_pool_release(pool, netmem);
+}
+
+static noinline void page_pool_ring_full(struct page_pool *pool,
+					 netmem_ref netmem)
+{
+	pp_recycle_stat_inc(pool, ring_full);
+	page_pool_release(pool, netmem);
+}
+
+/* Neither the array nor the ring's lock may be touched from hardirq. The page
+ * is in nobody's way if it leaves.
+ */
+static noinline void page_pool_put_hardirq(struct page_pool *pool,
+					   netmem_ref netmem)
+{
+	WARN_ONCE(1, "page_pool: page put from hardirq context\n");
+	page_pool_ring_full(pool, netmem);
+}
+
+/* BH must be off while a producer has the lock, for it may be interrupted by
+ * one that wants it. Returns whether that has to be undone.
+ */
+static bool page_pool_lock_producer(struct page_pool *pool)
+	__acquires(&pool->ring.producer_lock)
+{
+	bool bh_on = !in_softirq();
+
+	if (bh_on)
+		spin_lock_bh(&pool->ring.producer_lock);
+	else
+		spin_lock(&pool->ring.producer_lock);
+
+	return bh_on;
+}
+
+static void page_pool_unlock_producer(struct page_pool *pool, bool bh_on)
+	__releases(&pool->ring.producer_lock)
+{
+	if (bh_on)
+		spin_unlock_bh(&pool->ring.producer_lock);
+	else
+		spin_unlock(&pool->ring.producer_lock);
+}
+
+static noinline void page_pool_put_ring(struct page_pool *pool,
+					netmem_ref netmem)
+{
+	bool bh_on = page_pool_lock_producer(pool);
+	bool full = __ptr_ring_produce(&pool->ring, (__force void *)netmem);
+
+	/* Once in the ring the page may be taken out, and with it gone the
+	 * pool may be destroyed, which waits for the lock only: nothing of the
+	 * pool may be touched after the unlock.
+	 */
+	if (likely(!full))
+		pp_recycle_stat_inc(pool, ring);
+	page_pool_unlock_producer(pool, bh_on);
+
+	if (unlikely(full))
+		page_pool_ring_full(pool, netmem);
+}
+
+/* May the caller act as the consumer? See the top of this file. */
+static bool page_pool_is_consumer(const struct page_pool *pool)
+{
+	const struct napi_struct *napi;
+	int cpu;
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(!in_softirq()))
+		return false;
+
+	cpu = smp_processor_id();
+	if (READ_ONCE(pool->cpuid) == cpu)
+		return true;
+
+	/* Owned by this CPU from when it schedules the NAPI until the poll has
+	 * ended, threaded or not.
+	 */
+	napi = READ_ONCE(pool->p.napi);
+
+	return napi && READ_ONCE(napi->list_owner) == cpu;
+}
+
+static __always_inline bool page_pool_put_array(struct page_pool *pool,
+						netmem_ref netmem)
+{
+	if (unlikely(pool->count == PP_ALLOC_CACHE_SIZE)) {
+		pp_recycle_stat_inc(pool, cache_full);
+		return false;
+	}
+
+	pool->cache[pool->count++] = netmem;
+	pp_recycle_stat_inc(pool, cached);
+
+	return true;
+}
+
+static __always_inline void
+page_pool_put_one(struct page_pool *pool, netmem_ref netmem,
+		  unsigned int dma_sync_size, bool allow_direct)
+{
+	/* Direct callers vouch for their context; they are checked in debug
+	 * kernels.
+	 */
+	if ((IS_ENABLED(CONFIG_DEBUG_NET) || !allow_direct) &&
+	    unlikely(in_hardirq())) {
+		page_pool_put_hardirq(pool, netmem);
+		return;
+	}
+
+	if (unlikely(!page_pool_can_recycle(pool, netmem))) {
+		page_pool_refuse(pool, netmem);
+		return;
+	}
+
+	page_pool_dma_sync_for_device(pool, netmem, dma_sync_size);
+
+	if ((allow_direct || page_pool_is_consumer(pool)) &&
+	    likely(page_pool_put_array(pool, netmem)))
+		return;
+
+	page_pool_put_ring(pool, netmem);
+}
+
+/**
+ * page_pool_put_unrefed_netmem() - put memory without pool references left
+ * @pool:	pool that the memory belongs to
+ * @netmem:	the memory
+ * @dma_sync_size: bytes from the pool's offset on that the CPU may have
+ *		touched
+ * @allow_direct: the caller is the pool's consumer in BH or NAPI context
+ *
+ * For callers that count references themselves, see page_pool_unref_page().
+ *
+ * Context: Any but hardirq; @allow_direct only as said.
+ */
+void page_pool_put_unrefed_netmem(struct page_pool *pool, netmem_ref netmem,
+				  unsigned int dma_sync_size, bool allow_direct)
+{
+	page_pool_put_one(pool, netmem, dma_sync_size, allow_direct);
+}
+EXPORT_SYMBOL(page_pool_put_unrefed_netmem);
+
+/**
+ * page_pool_put_unrefed_page() - put a page without pool references left
+ * @pool:	pool that the page belongs to
+ * @page:	the page
+ * @dma_sync_size: bytes from the pool's offset on that the CPU may have
+ *		touched
+ * @allow_direct: the caller is the pool's consumer in BH or NAPI context
+ *
+ * Context: As page_pool_put_unrefed_netmem().
+ */
+void page_pool_put_unrefed_page(struct page_pool *pool, struct page *page,
+				unsigned int dma_sync_size, bool allow_direct)
+{
+	page_pool_put_one(pool, page_to_netmem(page), dma_sync_size,
+			  allow_direct);
+}
+EXPORT_SYMBOL(page_pool_put_unrefed_page);
+
+/**
+ * page_pool_put_page_bulk() - give back one pool reference of each of many
+ *			       pages
+ * @pool:	pool that the pages belong to
+ * @data:	addresses in the pages; the array is overwritten
+ * @count:	number of addresses
+ *
+ * Takes the ring's lock once for all. Syncs as page_pool_put_full_page().
+ *
+ * Context: Any but hardirq.
+ */
+void page_pool_put_page_bulk(struct page_pool *pool, void **data, int count)
+{
+	bool hardirq = in_hardirq(), direct = page_pool_is_consumer(pool);
+	int i, n = 0, done;
+	bool bh_on;
+
+	for (i = 0; i < count; i++) {
+		netmem_ref netmem = page_to_netmem(virt_to_head_page(data[i]));
+
+		if (!page_pool_is_last_ref(netmem))
+			continue;
+
+		if (unlikely(hardirq)) {
+			page_pool_put_hardirq(pool, netmem);
+			continue;
+		}
+
+		if (unlikely(!page_pool_can_recycle(pool, netmem))) {
+			page_pool_refuse(pool, netmem);
+			continue;
+		}
+
+		page_pool_dma_sync_for_device(pool, netmem, -1);
+
+		if (!direct || !page_pool_put_array(pool, netmem))
+			data[n++] = (__force void *)netmem;
+	}
+
+	if (!n)
+		return;
+
+	bh_on = page_pool_lock_producer(pool);
+	for (done = 0; done < n; done++)
+		if (__ptr_ring_produce(&pool->ring, data[done]))
+			break;
+	/* The pool may be gone after the unlock, see page_pool_put_ring(). */
+	pp_recycle_stat_add(pool, ring, done);
+	page_pool_unlock_producer(pool, bh_on);
+
+	for (; unlikely(done < n); done++)
+		page_pool_ring_full(pool, (__force netmem_ref)data[done]);
+}
+EXPORT_SYMBOL(page_pool_put_page_bulk);
+
+/*
+ * Fragments: the pool keeps one page open and cuts fragments off it. The page
+ * starts with PP_FRAG_BIAS references; when it is used up, those that did not
+ * become fragments are given back at once.
+ */
+
+/* Close the open page. True if all its fragments have come home already, so
+ * that nobody but the caller has it.
+ */
+static bool page_pool_close_frag(struct page_pool *pool)
+{
+	netmem_ref netmem = pool->frag_page;
+
+	pool->frag_page = 0;
+
+	return !page_pool_unref_netmem(netmem, PP_FRAG_BIAS - pool->frag_users);
+}
+
+/* The open page has no room: can it start again? That is a put and an
+ * allocation in one.
+ */
+static netmem_ref page_pool_reuse_frag(struct page_pool *pool)
+{
+	netmem_ref netmem = pool->frag_page;
+
+	if (!page_pool_close_frag(pool))
+		return 0;
+
+	if (unlikely(!page_pool_can_recycle(pool, netmem))) {
+		page_pool_refuse(pool, netmem);
+		return 0;
+	}
+
+	page_pool_dma_sync_for_device(pool, netmem, -1);
+	pp_recycle_stat_inc(pool, cached);
+	pp_alloc_stat_inc(pool, fast);
+
+	return netmem;
+}
+
+static __always_inline netmem_ref
+page_pool_alloc_frag_one(struct page_pool *pool, unsigned int *offset,
+			 unsigned int size, gfp_t gfp)
+{
+	const unsigned int whole = PAGE_SIZE << pool->p.order;
+	netmem_ref netmem = pool->frag_page;
+
+	if (WARN_ON_ONCE(size > whole))
+		return 0;
+
+	/* What is built on a fragment ends in a struct skb_shared_info, and
+	 * neighbours must not share a line that DMA works on.
+	 */
+	size = ALIGN(size, max_t(unsigned int, dma_get_cache_alignment(),
+				 __alignof__(struct skb_shared_info)));
+
+	if (likely(netmem) && pool->frag_offset + size <= whole) {
+		*offset = pool->frag_offset;
+		pool->frag_offset += size;
+		pool->frag_users++;
+		return netmem;
+	}
+
+	netmem = netmem ? page_pool_reuse_frag(pool) : 0;
+	if (!netmem) {
+		netmem = page_pool_alloc_one(pool, gfp);
+		if (unlikely(!netmem))
+			return 0;
+	}
+
+	page_pool_fragment_netmem(netmem, PP_FRAG_BIAS);
+	pool->frag_page = netmem;
+	pool->frag_users = 1;
+	pool->frag_offset = size;
+	*offset = 0;
+
+	return netmem;
+}
+
+/**
+ * page_pool_alloc_frag_netmem() - allocate a part of what a pool holds
+ * @pool:	pool to allocate from
+ * @offset:	where the fragment starts, in bytes
+ * @size:	bytes wanted, at most a page of the pool's order; rounded up so
+ *		that the next fragment is aligned
+ * @gfp:	flags for the page allocator
+ *
+ * Each fragment is put like a page of its own.
+ *
+ * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
+ * allows it.
+ *
+ * Return: the memory that holds the fragment, or 0.
+ */
+netmem_ref page_pool_alloc_frag_netmem(struct page_pool *pool,
+				       unsigned int *offset, unsigned int size,
+				       gfp_t gfp)
+{
+	return page_pool_alloc_frag_one(pool, offset, size, gfp);
+}
+EXPORT_SYMBOL(page_pool_alloc_frag_netmem);
+
+/**
+ * page_pool_alloc_frag() - allocate a part of a page from a pool
+ * @pool:	pool to allocate from, not one with unreadable memory
+ * @offset:	where the fragment starts in the page, in bytes
+ * @size:	bytes wanted, at most a page of the pool's order
+ * @gfp:	flags for the page allocator
+ *
+ * Context: As page_pool_alloc_frag_netmem().
+ *
+ * Return: the page that holds the fragment, or NULL.
+ */
+struct page *page_pool_alloc_frag(struct page_pool *pool, unsigned int *offset,
+				  unsigned int size, gfp_t gfp)
+{
+	return netmem_to_page(page_pool_alloc_frag_one(pool, offset, size,
+						       gfp));
+}
+EXPORT_SYMBOL(page_pool_alloc_frag);
+
+/*
+ * Creation and the end
+ */
+
+static void page_pool_check_layout(void)
+{
+#define PP_GROUP(group, member)						\
+	CACHELINE_ASSERT_GROUP_MEMBER(struct page_pool, group, member)
+
+	PP_GROUP(pp_read, p);
+	PP_GROUP(pp_read, cpuid);
+	PP_GROUP(pp_read, node_check);
+	PP_GROUP(pp_read, sync_check);
+	PP_GROUP(pp_alloc, count);
+	PP_GROUP(pp_alloc, pages_state_hold_cnt);
+#ifdef CONFIG_PAGE_POOL_STATS
+	PP_GROUP(pp_read, recycle_stats);
+	PP_GROUP(pp_alloc, alloc_stats);
+#endif
+	PP_GROUP(frag, frag_users);
+	PP_GROUP(frag, frag_page);
+	PP_GROUP(frag, frag_offset);
+	PP_GROUP(pp_release, pages_state_release_cnt);
+	PP_GROUP(pp_release, destroyed);
+#undef PP_GROUP
+	CACHELINE_ASSERT_GROUP_SIZE(struct page_pool, frag,
+				    PAGE_POOL_FRAG_GROUP_ALIGN);
+}
+
+/* What is wrong with the parameters, NULL for nothing */
+static const char *page_pool_check_params(const struct page_pool_params *params)
+{
+	if (params->flags & ~PP_FLAG_ALL)
+		return "unknown flags";
+
+	if (IS_ENABLED(CONFIG_NUMA) && params->nid != NUMA_NO_NODE &&
+	    (params->nid < 0 || params->nid >= MAX_NUMNODES))
+		return "no such NUMA node";
+
+	if (params->flags & PP_FLAG_DMA_MAP) {
+		if (!params->dev)
+			return "no device to map for";
+		if (params->dma_dir != DMA_FROM_DEVICE &&
+		    params->dma_dir != DMA_BIDIRECTIONAL)
+			return "bad DMA direction";
+	}
+
+	if (params->flags & PP_FLAG_DMA_SYNC_DEV) {
+		if (!(params->flags & PP_FLAG_DMA_MAP))
+			return "DMA sync without DMA mapping";
+		if (!params->max_len)
+			return "DMA sync of nothing";
+	}
+
+	if (params->flags & PP_FLAG_ALLOW_UNREADABLE_NETMEM &&
+	    (!params->netdev ||
+	     params->queue_idx >= params->netdev->num_rx_queues))
+		return "unreadable memory without a queue";
+
+	return NULL;
+}
+
+static int page_pool_init_provider(struct page_pool *pool)
+{
+	struct netdev_rx_queue *rxq;
+	int err;
+
+	if (pool->slow.flags & PP_FLAG_ALLOW_UNREADABLE_NETMEM) {
+		/* Keeps the queue's provider from changing meanwhile. */
+		ASSERT_RTNL();
+		rxq = __netif_get_rx_queue(pool->slow.netdev,
+					   pool->slow.queue_idx);
+		pool->mp_priv = rxq->mp_params.mp_priv;
+		pool->mp_ops = rxq->mp_params.mp_ops;
+	}
+
+	if (!pool->mp_ops)
+		return pool->p.order > MAX_PAGE_ORDER ? -EINVAL : 0;
+
+	/* Providers map their memory themselves, for drivers that expect it. */
+	if (!pool->dma_map || !pool->dma_sync)
+		return -EOPNOTSUPP;
+
+	/* A table that can be written is one that can be attacked. */
+	if (WARN_ON(!is_kernel_rodata((unsigned long)pool->mp_ops)))
+		return -EFAULT;
+
+	err = pool->mp_ops->init(pool);
+	if (err)
+		return err;
+
+	/* What he maps, and when, the pool does not know. */
+	pool->sync_check = pool->dma_sync;
+	static_branch_inc(&page_pool_mem_providers);
+
+	return 0;
+}
+
+static void page_pool_uninit_provider(struct page_pool *pool)
+{
+	if (!pool->mp_ops)
+		return;
+
+	pool->mp_ops->destroy(pool);
+	static_branch_dec(&page_pool_mem_providers);
+}
+
+static int page_pool_init(struct page_pool *pool,
+			  const struct page_pool_params *params, int cpuid)
+{
+	unsigned int ring_size = params->pool_size ?: PP_RING_DEFAULT;
+	int err;
+
+	page_pool_check_layout();
+
+	pool->p = params->fast;
+	pool->slow = params->slow;
+	pool->cpuid = cpuid;
+	pool->has_init_callback = !!params->init_callback;
+	pool->dma_map = !!(params->flags & PP_FLAG_DMA_MAP);
+	pool->dma_sync = !!(params->flags & PP_FLAG_DMA_SYNC_DEV);
+	pool->dma_sync_for_cpu = true;
+	pool->nid_seen = params->nid;
+	pool->nid_want = page_pool_resolve_nid(params->nid);
+	pool->nid_served = pool->nid_want;
+	/* Held by the creator until page_pool_destroy() */
+	refcount_set(&pool->user_cnt, 1);
+	INIT_WORK(&pool->free_work, page_pool_free_work);
+	page_pool_dma_init(pool);
+
+	err = page_pool_stats_init(pool);
+	if (err)
+		return err;
+
+	err = ptr_ring_init(&pool->ring, min(ring_size, PP_RING_MAX),
+			    GFP_KERNEL);
+	if (err)
+		goto err_stats;
+
+	err = page_pool_init_provider(pool);
+	if (err)
+		goto err_ring;
+
+	return 0;
+
+err_ring:
+	ptr_ring_cleanup(&pool->ring, NULL);
+err_stats:
+	page_pool_stats_uninit(pool);
+	return err;
+}
+
+static void page_pool_uninit(struct page_pool *pool)
+{
+	page_pool_uninit_provider(pool);
+	ptr_ring_cleanup(&pool->ring, NULL);
+	page_pool_stats_uninit(pool);
+	page_pool_dma_uninit(pool);
+}
+
+/**
+ * page_pool_create_percpu() - create a pool whose consumer is one CPU
+ * @params:	what is wanted, see struct page_pool_params
+ * @cpuid:	the CPU, or -1 for none in particular
+ *
+ * Puts in BH context on that CPU act as the consumer.
+ *
+ * Context: Task, may sleep. With PP_FLAG_ALLOW_UNREADABLE_NETMEM the caller
+ * holds RTNL.
+ *
+ * Return: the pool, or ERR_PTR(): -EINVAL for parameters that make no sense,
+ * -ENOMEM, -EOPNOTSUPP for a provider without both DMA flags, or what the
+ * provider's init() returned.
+ */
+struct page_pool *
+page_pool_create_percpu(const struct page_pool_params *params, int cpuid)
+{
+	const char *wrong = page_pool_check_params(params);
+	struct page_pool *pool;
+	int err;
+
+	if (wrong) {
+		err = -EINVAL;
+		goto err_say;
+	}
+
+	pool = kzalloc_node(sizeof(*pool), GFP_KERNEL,
+			    page_pool_resolve_nid(params->nid));
+	if (!pool) {
+		err = -ENOMEM;
+		goto err_say;
+	}
+
+	err = page_pool_init(pool, params, cpuid);
+	if (err)
+		goto err_free;
+
+	err = page_pool_list(pool);
+	if (err)
+		goto err_uninit;
+
+	return pool;
+
+err_uninit:
+	page_pool_uninit(pool);
+err_free:
+	kfree(pool);
+err_say:
+	pr_warn("page_pool: not created, error %d%s%s\n", err,
+		wrong ? ": " : "", wrong ?: "");
+	return ERR_PTR(err);
+}
+EXPORT_SYMBOL(page_pool_create_percpu);
+
+/**
+ * page_pool_create() - create a pool
+ * @params:	what is wanted, see struct page_pool_params
+ *
+ * Context: As page_pool_create_percpu().
+ *
+ * Return: the pool, or ERR_PTR() as page_pool_create_percpu().
+ */
+struct page_pool *page_pool_create(const struct page_pool_params *params)
+{
+	return page_pool_create_percpu(params, -1);
+}
+EXPORT_SYMBOL(page_pool_create);
+
+/**
+ * page_pool_use_xdp_mem() - a pool becomes an XDP memory model
+ * @pool:	the pool
+ * @disconnect:	called, in task context, just before the pool is freed
+ * @mem:	the memory model
+ *
+ * The registration is a user of its own: page_pool_destroy() is called once
+ * for it and once by the creator.
+ *
+ * Context: Task.
+ */
+void page_pool_use_xdp_mem(struct page_pool *pool, void (*disconnect)(void *),
+			   const struct xdp_mem_info *mem)
+{
+	refcount_inc(&pool->user_cnt);
+	pool->disconnect = disconnect;
+	pool->xdp_mem_id = mem->id;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_use_xdp_mem);
+
+/* All pages have come home and all users are gone. Sleeps. */
+static void page_pool_free(struct page_pool *pool)
+{
+	pool->destroy_cnt++;
+
+	if (pool->disconnect)
+		pool->disconnect(pool);
+
+	page_pool_unlist(pool);
+	page_pool_uninit(pool);
+	/* For page_pool_count_release() */
+	kfree_rcu(pool, rcu);
+}
+
+/**
+ * page_pool_disable_direct_recycling() - no put acts as the consumer any more
+ * @pool:	the pool
+ *
+ * For drivers that free their NAPI, or give the pool another one, before they
+ * destroy the pool. Puts of callers that say that they are the consumer are
+ * not affected.
+ *
+ * Context: Task, may sleep; the pool's NAPI is disabled.
+ */
+void page_pool_disable_direct_recycling(struct page_pool *pool)
+{
+	/* Pairs with READ_ONCE() in page_pool_is_consumer(). */
+	WRITE_ONCE(pool->cpuid, -1);
+
+	if (!pool->p.napi)
+		return;
+
+	napi_assert_will_not_race(pool->p.napi);
+	page_pool_unlink_napi(pool);
+}
+EXPORT_SYMBOL(page_pool_disable_direct_recycling);
+
+static void page_pool_drain_array(struct page_pool *pool)
+{
+	while (pool->count) {
+		netmem_ref netmem = pool->cache[--pool->count];
+
+		/* Nobody may have kept a reference of a parked page. */
+		if (unlikely(netmem_ref_count(netmem) != 1))
+			pr_crit_once("page_pool: refcount violation: parked page has %d\n",
+				     netmem_ref_count(netmem));
+
+		page_pool_release(pool, netmem);
+	}
+}
+
+/* Takes a page that was parked just before the ring was closed. Called with
+ * the ring's locks held and interrupts off, so it only puts the page on a
+ * list. The head is where the open fragment page was, the links are where the
+ * pool references are: one for a parked page, which nobody else looks at.
+ */
+static void page_pool_straggler(void *ptr)
+{
+	netmem_ref netmem = (__force netmem_ref)ptr;
+	struct page_pool *pool = netmem_get_pp(netmem);
+
+	page_pool_fragment_netmem(netmem, (__force long)pool->frag_page);
+	pool->frag_page = netmem;
+}
+
+static void page_pool_release_stragglers(struct page_pool *pool)
+{
+	netmem_ref netmem;
+
+	while ((netmem = pool->frag_page)) {
+		atomic_long_t *link = netmem_get_pp_ref_count_ref(netmem);
+
+		pool->frag_page = (__force netmem_ref)atomic_long_xchg(link, 1);
+		page_pool_release(pool, netmem);
+	}
+}
+
+/* Empty array and ring; nothing parks any more afterwards. The consumer has
+ * stopped, so the caller is the consumer.
+ */
+static void page_pool_drain(struct page_pool *pool)
+{
+	struct ptr_ring *ring = &pool->ring;
+
+	page_pool_drain_array(pool);
+
+	while ((pool->count = ptr_ring_consume_batched_bh(ring,
+							  (void **)pool->cache,
+							  PP_ALLOC_CACHE_SIZE))) {
+		page_pool_drain_array(pool);
+		cond_resched();
+	}
+
+	/* Cannot fail: a ring of no entries needs no memory. */
+	WARN_ON(ptr_ring_resize(ring, 0, GFP_KERNEL, page_pool_straggler));
+	page_pool_release_stragglers(pool);
+}
+
+/**
+ * page_pool_destroy() - a user of a pool is done with it
+ * @pool:	the pool; NULL is fine
+ *
+ * With the last user (see page_pool_use_xdp_mem()) the pool dies: nothing may
+ * be allocated from it, parked pages go to the page allocator, pages that are
+ * still out are unmapped. These may be put as before, for as long as it takes;
+ * the last one frees the pool.
+ *
+ * Context: Task, may sleep. The pool's NAPI is disabled.
+ */
+void page_pool_destroy(struct page_pool *pool)
+{
+	s32 inflight;
+	bool free;
+
+	if (!pool || WARN_ONCE(IS_ERR(pool), "page_pool: destroy of error %ld\n",
+			       PTR_ERR(pool)))
+		return;
+
+	if (!page_pool_put(pool))
+		return;
+
+	page_pool_disable_direct_recycling(pool);
+
+	if (pool->frag_page) {
+		netmem_ref netmem = pool->frag_page;
+
+		/* A put like any other, of a page that cannot be parked. */
+		if (page_pool_close_frag(pool))
+			page_pool_ring_full(pool, netmem);
+	}
+	page_pool_drain(pool);
+	if (pool->dma_map && !pool->mp_ops)
+		page_pool_dma_unmap_all(pool);
+	page_pool_stats_fold(pool);
+
+	pool->destroy_cnt++;
+	inflight = page_pool_inflight(pool, true);
+	if (inflight < 0)
+		set_bit(PP_REPORTED, &pool->freeing);
+	if (inflight)
+		page_pool_detached(pool);
+
+	rcu_read_lock();
+	/* From here on the last page may free the pool. Release for the hold
+	 * count; pairs with smp_load_acquire() in page_pool_count_release().
+	 */
+	smp_store_release(&pool->destroyed, true);
+	/* (A), see the top of this file */
+	smp_mb();
+	free = (u32)atomic_read(&pool->pages_state_release_cnt) ==
+	       pool->pages_state_hold_cnt &&
+	       !test_and_set_bit(PP_FREEING, &pool->freeing);
+	rcu_read_unlock();
+
+	if (free)
+		page_pool_free(pool);
+}
+EXPORT_SYMBOL(page_pool_destroy);
