@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Traffic of the e1000e tests that knows what it has to receive.
+
+  serve ADDR PORT            the far end of both of the others, until killed
+  load ADDR PORT FILE        a TCP stream each way until SIGTERM; FILE has how
+                             many good bytes went each way so far, exit status
+                             1 tells of a wrong one
+  echo ADDR PORT MTU         datagrams of all interesting sizes there and back
+  softirq ADDR PORT          a datagram to oneself on each CPU: it frees then
+                             what others handed back to it
+
+The stream is one block of random bytes over and over. Its length is a prime,
+so that no power of two hides a byte in the wrong place.
+"""
+
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+
+BLOCK = random.Random(42).randbytes(65537)
+TWICE = BLOCK + BLOCK
+CHUNK = 65536
+GOOD = [0, 0]
+STOP = threading.Event()
+
+
+def send_stream(sock, way):
+    """write the stream until told to stop or the other end closes"""
+    pos = 0
+    sock.settimeout(0.2)
+    while not STOP.is_set():
+        try:
+            done = sock.send(memoryview(TWICE)[pos:pos + CHUNK])
+        except socket.timeout:
+            continue
+        except OSError:
+            break
+        pos = (pos + done) % len(BLOCK)
+        GOOD[way] += done
+
+
+def check_stream(sock, way):
+    """read the stream until told to stop; dies of a wrong byte"""
+    pos = 0
+    sock.settimeout(0.2)
+    while not STOP.is_set():
+        try:
+            data = sock.recv(CHUNK)
+        except socket.timeout:
+            continue
+        except OSError:
+            break
+        if not data:
+            break
+        if data != TWICE[pos:pos + len(data)]:
+            bad = next(i for i, byte in enumerate(data)
+                       if byte != TWICE[pos + i])
+            print(f"wrong byte {GOOD[way] + bad} of the stream", flush=True)
+            os._exit(1)
+        pos = (pos + len(data)) % len(BLOCK)
+        GOOD[way] += len(data)
+
+
+def spawn(func, *args):
+    """a thread that does not keep the process"""
+    thread = threading.Thread(target=func, args=args, daemon=True)
+    thread.start()
+    return thread
+
+
+def serve_one(sock):
+    """the client's first byte says what it is going to do"""
+    what = sock.recv(1)
+    if what == b"S":
+        check_stream(sock, 0)
+    elif what == b"R":
+        send_stream(sock, 1)
+    sock.close()
+
+
+def serve_udp(sock):
+    """send everything back"""
+    while True:
+        data, peer = sock.recvfrom(65536)
+        sock.sendto(data, peer)
+
+
+def serve(addr, port):
+    """serve ADDR PORT"""
+    udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    udp.bind((addr, port))
+    spawn(serve_udp, udp)
+    tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    tcp.bind((addr, port))
+    tcp.listen(4)
+    while True:
+        spawn(serve_one, tcp.accept()[0])
+
+
+def opened(addr, port, what):
+    """a connection for one way"""
+    sock = socket.create_connection((addr, port), 15)
+    sock.sendall(what)
+    return sock
+
+
+def load(addr, port, name):
+    """load ADDR PORT FILE"""
+    signal.signal(signal.SIGTERM, lambda *_: STOP.set())
+    threads = [spawn(send_stream, opened(addr, port, b"S"), 0),
+               spawn(check_stream, opened(addr, port, b"R"), 1)]
+    while not STOP.wait(0.1):
+        with open(name + ".new", "w", encoding="ascii") as file:
+            print(*GOOD, file=file)
+        os.rename(name + ".new", name)
+        if not STOP.is_set() and \
+           not all(thread.is_alive() for thread in threads):
+            print("a connection is gone", flush=True)
+            sys.exit(1)
+
+
+def sizes(mtu):
+    """payloads: the short ones all, then what is near a buffer's end"""
+    most = mtu - 28
+    want = set(range(0, 320)) | set(range(320, most, 97)) | {most}
+    for edge in (128, 256, 2048, 128 + 4096, 4096, 8192, 128 + 8192):
+        for head in (0, 28, 42, 46):
+            want |= set(range(edge - head - 2, edge - head + 3))
+    return sorted(size for size in want if 0 <= size <= most)
+
+
+def echo(addr, port, mtu):
+    """echo ADDR PORT MTU"""
+    rand = random.Random(mtu)
+    todo = sizes(mtu)
+    lost = 0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.connect((addr, port))
+        # no fragments: every datagram is a frame
+        sock.setsockopt(socket.IPPROTO_IP, 10, 2)
+        sock.settimeout(1)
+        for size in todo:
+            data = rand.randbytes(size)
+            for _ in range(5):
+                sock.send(data)
+                try:
+                    back = sock.recv(65536)
+                    break
+                except socket.timeout:
+                    lost += 1
+            else:
+                sys.exit(f"{size} bytes: no answer")
+            if back != data:
+                where = next((i for i, pair in enumerate(zip(back, data))
+                              if pair[0] != pair[1]), min(len(back), size))
+                sys.exit(f"{size} bytes: {len(back)} came back, "
+                         f"byte {where} differs")
+    print(f"{len(todo)} sizes up to {todo[-1]}, {lost} lost")
+
+
+def softirq(addr, port):
+    """softirq ADDR PORT"""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind((addr, port))
+        sock.settimeout(1)
+        for cpu in os.sched_getaffinity(0):
+            os.sched_setaffinity(0, {cpu})
+            sock.sendto(b"x", (addr, port))
+            sock.recv(1)
+
+
+def main():
+    """pick the command"""
+    if len(sys.argv) < 4:
+        sys.exit(__doc__)
+    name, addr, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    start = time.monotonic()
+    while name in ("load", "echo") and time.monotonic() < start + 40:
+        # the server may not be there yet
+        try:
+            socket.create_connection((addr, port), 5).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    if name == "serve":
+        serve(addr, port)
+    elif name == "load":
+        load(addr, port, sys.argv[4])
+    elif name == "echo":
+        echo(addr, port, int(sys.argv[4]))
+    elif name == "softirq":
+        softirq(addr, port)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
