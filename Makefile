@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The series' own Makefile: it never lands in a kernel tree. Everything is done by
+# the scripts in tools/testing/page_pool; `make help` lists the targets.
+
+S := tools/testing/page_pool
+KERNEL ?= plain
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+# A name=value of the command line reaches the scripts as environment.
+export TARBALL PP_BUILD NETIF
+
+help: ## this list (default)
+	@echo 'Linux page_pool with statistics, a series over 6.12 LTS. Start with: make run'
+	@echo
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p; s/^#> \(.*\)/          \t\1/p' \
+		Makefile | expand -t 14
+	@echo
+	@echo '  TARBALL=FILE  another 6.12.y source archive than that of linux-source-6.12'
+	@echo '  PP_BUILD=DIR  build there (build/ leads to it). The kernel does not build below a'
+	@echo '                path with a blank or colon: from there build/ leads to your cache.'
+
+deps: ## install what is missing of the Debian packages needed (apt-get, sudo)
+	@$(S)/deps
+
+kernel: ## unpack, lay the series over, configure and build
+#> KERNEL=plain (default), debug, nostats or all
+	@$(S)/kernel $(KERNEL)
+
+run: deps ## boot our kernel, send traffic through e1000e and veth, show the counters
+	@$(S)/kernel plain
+	@$(S)/run-demo
+
+test: deps ## everything below, on the debug and the statistics-off kernel
+	@$(S)/test
+
+unit: ## fast checks on the host: scripts, configurations, the overlay
+	@$(S)/test unit
+
+kunit: ## the KUnit suite in guests
+	@$(S)/test kunit
+
+selftest: ## the kernel selftests in guests, on real NIC models
+	@$(S)/test selftest
+
+check: ## checkpatch, sparse, W=1, kernel-doc, layout, statistics-off proof
+	@$(S)/check
+
+apply: ## lay the series over your own 6.12 tree: make apply KDIR=/path/to/linux
+	@test -n '$(KDIR)' || { echo 'apply: say KDIR=/path/to/a/6.12/tree' >&2; exit 1; }
+	@$(S)/overlay apply '$(KDIR)'
+
+refresh: ## make .patch files of what was edited in build/linux
+	@$(S)/refresh
+
+clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
+	@$(S)/clean $(if $(FORCE),-f)
+
+.PHONY: help deps kernel run test unit kunit selftest check apply refresh clean
