@@ -631,22 +631,20 @@ static noinline void page_pool_put_ring(struct page_pool *pool,
 /* May the caller act as the consumer? See the top of this file. */
 static bool page_pool_is_consumer(const struct page_pool *pool)
 {
-	const struct napi_struct *napi;
+	const struct napi_struct *napi = READ_ONCE(pool->p.napi);
 	int cpu;
 
 	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(!in_softirq()))
 		return false;
 
+	/* A NAPI is this CPU's from when the CPU schedules it until the poll
+	 * has ended, threaded or not.
+	 */
 	cpu = smp_processor_id();
-	if (READ_ONCE(pool->cpuid) == cpu)
+	if (napi && likely(READ_ONCE(napi->list_owner) == cpu))
 		return true;
 
-	/* Owned by this CPU from when it schedules the NAPI until the poll has
-	 * ended, threaded or not.
-	 */
-	napi = READ_ONCE(pool->p.napi);
-
-	return napi && READ_ONCE(napi->list_owner) == cpu;
+	return unlikely(READ_ONCE(pool->cpuid) == cpu);
 }
 
 static __always_inline bool page_pool_put_array(struct page_pool *pool,
