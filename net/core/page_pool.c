@@ -11,7 +11,10 @@
  *	    |         v                          |             |
  *	    |       array <----- refill ------ ring            |
  *	    |   (consumer only)                  ^             |
- *	    +------|---^-------------------------|-------------+
+ *	    |      |   ^                         | PP_STAGE_SIZE at a time
+ *	    |      |   |                       stage           |
+ *	    |      |   |                    (one per CPU)      |
+ *	    +------|---^-------------------------^-------------+
  *	           |   |                         |          ^
  *	     alloc |   | put, by the    put, by  |          | put, but the ring is
  *	           |   | consumer       others   |          | full, the pool is
@@ -21,11 +24,13 @@
  * What holds at any time, for a pool that nobody uses just now:
  *
  *  - hold count = pages held by users + in the array + in the ring + release
- *    count. A page is in one place only.
+ *    count. A page is in one place only. (A page is in a stage only within a
+ *    section with BHs off, see "Staging" below, and counts as a user's. Outside
+ *    of sections it goes to the ring at once.)
  *  - A parked page (in the array or the ring) has one page reference and one
  *    pool reference, both the pool's, and is mapped and synced for the device
  *    if the pool does that.
- *  - The array, its count, the fragment page and everything in the groups
+ *  - The array, its fill word, the fragment page and everything in the groups
  *    pp_alloc, frag and pp_slow belong to the consumer. What makes calls of
  *    the consumer exclude each other is the driver's (NAPI, or not being up
  *    yet). A put may act as the consumer when the caller says that it is, or
@@ -43,13 +48,14 @@
  *
  *	page_pool_destroy()			release of a page
  *	  destroyed = true			  release count + 1
- *	  smp_mb()			(A)	  (fully ordered)	(A)
+ *	  smp_mb()			(A)	  smp_mb__after_atomic()  (A)
  *	  read release count			  read destroyed
  *
  * (A) pairs with itself: at least one of the two sees what the other did. If
- * both do, the bit in "freeing" decides. The release looks at the pool after
- * it has counted, when the other may already be freeing it, so the memory of
- * the pool is freed after a grace period that nobody waits for.
+ * both do, or two releases both find that they were the last, the bit in
+ * "freeing" decides. The release looks at the pool after it has counted, when
+ * the other may already be freeing it, so the memory of the pool is freed after
+ * a grace period that nobody waits for.
  */
 #include <linux/device.h>
 #include <linux/error-injection.h>
@@ -74,11 +80,16 @@ DEFINE_STATIC_KEY_FALSE(page_pool_mem_providers);
 
 #define PP_RING_DEFAULT		1024
 #define PP_RING_MAX		16384
+/* Pools with a smaller ring do not stage. */
+#define PP_STAGE_RING_MIN	(4 * PP_STAGE_SIZE)
 
 /* Pool references that a fragment page starts with: more than there can be
  * fragments, and room for those that users take themselves.
  */
 #define PP_FRAG_BIAS		(LONG_MAX / 2)
+
+/* pool->frag_offset while no page is open: more than any page has */
+#define PP_FRAG_CLOSED		INT_MAX
 
 /* Bits of pool->freeing */
 #define PP_FREEING		0	/* somebody is freeing the pool */
@@ -127,10 +138,10 @@ static void page_pool_free_work(struct work_struct *work)
 	page_pool_free(container_of(work, struct page_pool, free_work));
 }
 
-/* A page has left a pool that was destroyed; @release have by now. */
-static noinline void page_pool_release_dying(struct page_pool *pool,
-					     u32 release)
+/* A page has left a pool that was destroyed. */
+static noinline void page_pool_release_dying(struct page_pool *pool)
 {
+	u32 release = atomic_read(&pool->pages_state_release_cnt);
 	s32 inflight = pool->pages_state_hold_cnt - release;
 
 	if (likely(inflight > 0))
@@ -151,19 +162,31 @@ static noinline void page_pool_release_dying(struct page_pool *pool,
 }
 
 /* Count a page that leaves. The pool may be gone when this returns. */
-static void page_pool_count_release(struct page_pool *pool, netmem_ref netmem)
+static __always_inline void page_pool_count_release(struct page_pool *pool,
+						    netmem_ref netmem)
 {
-	u32 release;
-
 	rcu_read_lock();
-	release = atomic_inc_return(&pool->pages_state_release_cnt);
-	trace_page_pool_state_release(pool, netmem, release);
-	/* Ordered after the increment, see (A) at the top; acquire for the hold
-	 * count, which was final by then.
-	 */
+	atomic_inc(&pool->pages_state_release_cnt);
+	/* (A), see the top of this file */
+	smp_mb__after_atomic();
+	trace_page_pool_state_release(pool, netmem,
+				      atomic_read(&pool->pages_state_release_cnt));
+	/* Acquire for the hold count, which was final by then. */
 	if (unlikely(smp_load_acquire(&pool->destroyed)))
-		page_pool_release_dying(pool, release);
+		page_pool_release_dying(pool);
 	rcu_read_unlock();
+}
+
+static noinline void page_pool_release_provided(struct page_pool *pool,
+						netmem_ref netmem)
+{
+	bool put = pool->mp_ops->release_netmem(pool, netmem);
+
+	if (put)
+		page_pool_clear_pp_info(netmem);
+	page_pool_count_release(pool, netmem);
+	if (put)
+		put_page(netmem_to_page(netmem));
 }
 
 /* Let a page go that only the caller has. The pool may be gone when this
@@ -172,18 +195,19 @@ static void page_pool_count_release(struct page_pool *pool, netmem_ref netmem)
 static noinline void page_pool_release(struct page_pool *pool,
 				       netmem_ref netmem)
 {
+	struct page *page = __netmem_to_page(netmem);
+
 	if (page_pool_has_provider(pool)) {
-		if (!pool->mp_ops->release_netmem(pool, netmem)) {
-			page_pool_count_release(pool, netmem);
-			return;
-		}
-	} else if (pool->dma_map) {
-		page_pool_dma_unmap(pool, netmem);
+		page_pool_release_provided(pool, netmem);
+		return;
 	}
+
+	if (pool->dma_map)
+		page_pool_dma_unmap(pool, netmem);
 
 	page_pool_clear_pp_info(netmem);
 	page_pool_count_release(pool, netmem);
-	put_page(netmem_to_page(netmem));
+	put_page(page);
 }
 
 /**
@@ -316,7 +340,7 @@ static void page_pool_note_nid(struct page_pool *pool, const struct page *page)
  */
 void page_pool_update_nid(struct page_pool *pool, int new_nid)
 {
-	u32 i, kept = 0;
+	u32 i, kept = 0, n = page_pool_array_count(pool);
 
 	trace_page_pool_update_nid(pool, new_nid);
 	pool->p.nid = new_nid;
@@ -328,7 +352,7 @@ void page_pool_update_nid(struct page_pool *pool, int new_nid)
 		new_nid = numa_mem_id();
 	page_pool_change_nid(pool, new_nid);
 
-	for (i = 0; i < pool->count; i++) {
+	for (i = 0; i < n; i++) {
 		netmem_ref netmem = pool->cache[i];
 
 		if (page_pool_nid_ok(pool, netmem))
@@ -336,202 +360,9 @@ void page_pool_update_nid(struct page_pool *pool, int new_nid)
 		else
 			page_pool_release(pool, netmem);
 	}
-	pool->count = kept;
+	page_pool_array_move(pool, (int)kept - (int)n);
 }
 EXPORT_SYMBOL(page_pool_update_nid);
-
-/*
- * Allocation: consumer only
- */
-
-/* Take @n pages that stand at the start of the empty array into the pool. */
-static void page_pool_adopt(struct page_pool *pool, unsigned int n, gfp_t gfp)
-{
-	unsigned int i;
-
-	for (i = 0; i < n; i++) {
-		netmem_ref netmem = pool->cache[i];
-		struct page *page = __netmem_to_page(netmem);
-
-		if (pool->dma_map &&
-		    unlikely(!page_pool_dma_map(pool, netmem, gfp)))
-			break;
-
-		page_pool_note_nid(pool, page);
-		page_pool_set_pp_info(pool, netmem);
-		/* Read by others: netlink, debugfs of drivers. */
-		WRITE_ONCE(pool->pages_state_hold_cnt,
-			   pool->pages_state_hold_cnt + 1);
-		trace_page_pool_state_hold(pool, netmem,
-					   pool->pages_state_hold_cnt);
-	}
-	pool->count = i;
-
-	/* What could not be mapped now will not be a moment later. */
-	for (; unlikely(i < n); i++)
-		put_page(__netmem_to_page(pool->cache[i]));
-}
-
-static noinline netmem_ref page_pool_alloc_slow(struct page_pool *pool,
-						gfp_t gfp)
-{
-	struct page **array = (struct page **)pool->cache;
-	unsigned int order = pool->p.order;
-	netmem_ref netmem;
-	unsigned int n;
-
-	if (page_pool_has_provider(pool)) {
-		netmem = pool->mp_ops->alloc_netmems(pool, gfp);
-		if (netmem)
-			pp_alloc_stat_inc(pool, slow);
-		return netmem;
-	}
-
-	/* Drivers cope with that, and each failing packet would be a report. */
-	if ((gfp & GFP_ATOMIC) == GFP_ATOMIC)
-		gfp |= __GFP_NOWARN;
-
-	if (unlikely(order)) {
-		array[0] = alloc_pages_node(pool->nid_want, gfp | __GFP_COMP,
-					    order);
-		n = !!array[0];
-	} else {
-		/* The allocator fills empty entries only. */
-		memset(array, 0, PP_ALLOC_CACHE_REFILL * sizeof(*array));
-		n = alloc_pages_bulk_array_node(gfp, pool->nid_want,
-						PP_ALLOC_CACHE_REFILL, array);
-	}
-
-	page_pool_adopt(pool, n, gfp);
-	if (unlikely(!pool->count))
-		return 0;
-
-	if (order)
-		pp_alloc_stat_inc(pool, slow_high_order);
-	else
-		pp_alloc_stat_inc(pool, slow);
-
-	return pool->cache[--pool->count];
-}
-
-/* Move up to @max pages from the ring to the array, letting go of those that
- * are on the wrong node. Returns how many came out of the ring.
- */
-static u32 page_pool_refill_checked(struct page_pool *pool, u32 max,
-				    u32 *foreign)
-{
-	u32 first = pool->count, i, n;
-
-	n = __ptr_ring_consume_batched(&pool->ring,
-				       (void **)&pool->cache[first], max);
-	pool->nid_recheck -= min(n, pool->nid_recheck);
-
-	for (i = first; i < first + n; i++) {
-		netmem_ref netmem = pool->cache[i];
-
-		if (likely(page_pool_nid_ok(pool, netmem))) {
-			pool->cache[pool->count++] = netmem;
-		} else {
-			page_pool_release(pool, netmem);
-			++*foreign;
-		}
-	}
-
-	return n;
-}
-
-static noinline netmem_ref page_pool_refill(struct page_pool *pool)
-{
-	page_pool_follow_nid(pool);
-
-	/* Spares the ring's lines when there is nothing to take. */
-	if (__ptr_ring_empty(&pool->ring)) {
-		pp_alloc_stat_inc(pool, empty);
-		return 0;
-	}
-
-	if (likely(!pool->nid_recheck)) {
-		pool->count = __ptr_ring_consume_batched(&pool->ring,
-							 (void **)pool->cache,
-							 PP_ALLOC_CACHE_REFILL);
-	} else {
-		u32 foreign = 0;
-
-		/* Look on when pages are foreign, but not so long that softirqs
-		 * are held up: a ring full of them goes in batches.
-		 */
-		while (pool->count < PP_ALLOC_CACHE_REFILL &&
-		       foreign < PP_ALLOC_CACHE_REFILL) {
-			u32 max = PP_ALLOC_CACHE_REFILL -
-				  max(pool->count, foreign);
-
-			if (!page_pool_refill_checked(pool, max, &foreign))
-				break;
-		}
-		pp_alloc_stat_add(pool, waive, foreign);
-	}
-
-	if (unlikely(!pool->count))
-		return 0;
-
-	pp_alloc_stat_inc(pool, refill);
-
-	return pool->cache[--pool->count];
-}
-
-static noinline netmem_ref page_pool_alloc_empty(struct page_pool *pool,
-						 gfp_t gfp)
-{
-	netmem_ref netmem = page_pool_refill(pool);
-
-	return netmem ?: page_pool_alloc_slow(pool, gfp);
-}
-
-static __always_inline netmem_ref page_pool_alloc_one(struct page_pool *pool,
-						      gfp_t gfp)
-{
-	if (unlikely(!pool->count))
-		return page_pool_alloc_empty(pool, gfp);
-
-	pp_alloc_stat_inc(pool, fast);
-
-	return pool->cache[--pool->count];
-}
-
-/**
- * page_pool_alloc_netmems() - allocate from a pool whatever it holds
- * @pool:	pool to allocate from
- * @gfp:	flags for the page allocator
- *
- * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
- * allows it.
- *
- * Return: memory with one reference, or 0 when there is none or it could not
- * be mapped.
- */
-netmem_ref page_pool_alloc_netmems(struct page_pool *pool, gfp_t gfp)
-{
-	return page_pool_alloc_one(pool, gfp);
-}
-EXPORT_SYMBOL(page_pool_alloc_netmems);
-
-/**
- * page_pool_alloc_pages() - allocate a page from a pool
- * @pool:	pool to allocate from, not one with unreadable memory
- * @gfp:	flags for the page allocator
- *
- * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
- * allows it.
- *
- * Return: a page of the pool's order with one reference, or NULL when there
- * is no memory or it could not be mapped.
- */
-struct page *page_pool_alloc_pages(struct page_pool *pool, gfp_t gfp)
-{
-	return netmem_to_page(page_pool_alloc_one(pool, gfp));
-}
-EXPORT_SYMBOL(page_pool_alloc_pages);
-ALLOW_ERROR_INJECTION(page_pool_alloc_pages, NULL);
 
 /*
  * Recycling
@@ -588,7 +419,7 @@ static noinline void page_pool_put_hardirq(struct page_pool *pool,
 /* BH must be off while a producer has the lock, for it may be interrupted by
  * one that wants it. Returns whether that has to be undone.
  */
-static bool page_pool_lock_producer(struct page_pool *pool)
+static __always_inline bool page_pool_lock_producer(struct page_pool *pool)
 	__acquires(&pool->ring.producer_lock)
 {
 	bool bh_on = !in_softirq();
@@ -601,7 +432,8 @@ static bool page_pool_lock_producer(struct page_pool *pool)
 	return bh_on;
 }
 
-static void page_pool_unlock_producer(struct page_pool *pool, bool bh_on)
+static __always_inline void page_pool_unlock_producer(struct page_pool *pool,
+						      bool bh_on)
 	__releases(&pool->ring.producer_lock)
 {
 	if (bh_on)
@@ -628,64 +460,407 @@ static noinline void page_pool_put_ring(struct page_pool *pool,
 		page_pool_ring_full(pool, netmem);
 }
 
-/* May the caller act as the consumer? See the top of this file. */
-static bool page_pool_is_consumer(const struct page_pool *pool)
+/* Put @n pages that can be used again into the ring, in BH context. The pool
+ * may be gone when this returns.
+ */
+static void page_pool_put_ring_batch(struct page_pool *pool, netmem_ref *netmem,
+				     u32 n)
 {
-	const struct napi_struct *napi = READ_ONCE(pool->p.napi);
-	int cpu;
+	u32 done;
 
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || unlikely(!in_softirq()))
-		return false;
+	spin_lock(&pool->ring.producer_lock);
+	done = __ptr_ring_produce_batched(&pool->ring, (void **)netmem, n);
+	pp_recycle_stat_add(pool, ring, done);
+	spin_unlock(&pool->ring.producer_lock);
 
-	/* A NAPI is this CPU's from when the CPU schedules it until the poll
-	 * has ended, threaded or not.
-	 */
-	cpu = smp_processor_id();
-	if (napi && likely(READ_ONCE(napi->list_owner) == cpu))
-		return true;
-
-	return unlikely(READ_ONCE(pool->cpuid) == cpu);
+	for (; unlikely(done < n); done++)
+		page_pool_ring_full(pool, netmem[done]);
 }
 
-static __always_inline bool page_pool_put_array(struct page_pool *pool,
-						netmem_ref netmem)
+/*
+ * Staging: a CPU that puts many pages while it works on a batch of packets
+ * collects them and takes the ring's lock once for PP_STAGE_SIZE of them. Only
+ * between the two ends of a section, during which BHs stay off: what was
+ * collected is published before the section ends, so nothing is left behind
+ * when the CPU turns to something else.
+ *
+ * Nobody else looks at what a CPU has staged. To others a staged page is one
+ * that its user has not put yet: it is counted as in flight, keeps its pool
+ * from being freed, and is let go when it reaches a ring that page_pool_destroy()
+ * has closed meanwhile.
+ */
+
+struct page_pool_stage {
+	local_lock_t lock;		/* BHs may be preemptible */
+	bool open;			/* in a section */
+	struct hlist_head dirty;	/* pools with something staged */
+};
+
+static DEFINE_PER_CPU(struct page_pool_stage, page_pool_stage) = {
+	.lock = INIT_LOCAL_LOCK(lock),
+};
+
+/* In a section BHs are off, so that no task comes here, nor another CPU's. On
+ * PREEMPT_RT one may, that has BHs enabled and preempts the section.
+ */
+static __always_inline bool page_pool_in_section(void)
 {
-	if (unlikely(pool->count == PP_ALLOC_CACHE_SIZE)) {
-		pp_recycle_stat_inc(pool, cache_full);
-		return false;
+	return this_cpu_read(page_pool_stage.open) &&
+	       (!IS_ENABLED(CONFIG_PREEMPT_RT) || in_softirq()) &&
+	       likely(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK)));
+}
+
+/* The pool may have moved to another node since pages were staged: let go of
+ * those that are on the wrong one now. Returns how many are left.
+ */
+static u32 page_pool_stage_filter(struct page_pool *pool,
+				  struct page_pool_pcpu *pcpu, u32 n)
+{
+	u32 i, kept = 0;
+
+	if (likely(!READ_ONCE(pool->node_check)))
+		return n;
+
+	for (i = 0; i < n; i++) {
+		netmem_ref netmem = pcpu->staged[i];
+
+		if (page_pool_nid_ok(pool, netmem)) {
+			pcpu->staged[kept++] = netmem;
+			continue;
+		}
+
+		pp_recycle_stat_inc(pool, released_nid);
+		page_pool_release(pool, netmem);
 	}
 
-	pool->cache[pool->count++] = netmem;
-	pp_recycle_stat_inc(pool, cached);
+	return kept;
+}
+
+/* Publish the @n pages that this CPU has staged. The pool may be gone when
+ * this returns. Not called with the section open: what is let go here may be
+ * reported, and a console that sends the report may free other pages, which
+ * must not be staged meanwhile.
+ */
+static noinline void page_pool_stage_flush(struct page_pool *pool,
+					   struct page_pool_pcpu *pcpu, u32 n)
+{
+	pcpu->stage_next = 0;
+
+	n = page_pool_stage_filter(pool, pcpu, n);
+	if (likely(n))
+		page_pool_put_ring_batch(pool, pcpu->staged, n);
+}
+
+/* From here on, until the section ends, what is put to the pool is staged. */
+VISIBLE_IF_KUNIT void page_pool_stage_enlist(struct page_pool *pool)
+{
+	struct page_pool_pcpu *pcpu = this_cpu_ptr(pool->pcpu);
+
+	hlist_add_head(&pcpu->node, this_cpu_ptr(&page_pool_stage.dirty));
+	pcpu->stage_next = 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_stage_enlist);
+
+/* The first page in a section, or the last of a batch. The first does not
+ * wait: where there is one packet at a time there will be no second.
+ */
+static noinline void page_pool_stage_edge(struct page_pool *pool,
+					  struct page_pool_pcpu *pcpu,
+					  netmem_ref netmem)
+{
+	if (pcpu->stage_next == PP_STAGE_SIZE - 1) {
+		pcpu->staged[PP_STAGE_SIZE - 1] = netmem;
+		this_cpu_write(page_pool_stage.open, false);
+		page_pool_stage_flush(pool, pcpu, PP_STAGE_SIZE);
+		this_cpu_write(page_pool_stage.open, true);
+		return;
+	}
+
+	if (likely(pcpu->pool))
+		page_pool_stage_enlist(pool);
+	page_pool_put_ring(pool, netmem);
+}
+
+/* Only in a section */
+static __always_inline void page_pool_stage_add(struct page_pool *pool,
+						netmem_ref netmem)
+{
+	struct page_pool_pcpu *pcpu;
+	u32 next;
+
+	local_lock_nested_bh(&page_pool_stage.lock);
+	pcpu = this_cpu_ptr(pool->pcpu);
+	next = pcpu->stage_next;
+
+	if (likely(next < PP_STAGE_SIZE - 1)) {
+		pcpu->staged[next] = netmem;
+		pcpu->stage_next = next + 1;
+	} else {
+		page_pool_stage_edge(pool, pcpu, netmem);
+	}
+	local_unlock_nested_bh(&page_pool_stage.lock);
+}
+
+/* The consumer found nothing parked: take what this CPU is about to put there.
+ * Returns how many pages that were.
+ */
+static u32 page_pool_unstage(struct page_pool *pool)
+{
+	struct page_pool_pcpu *pcpu;
+	u32 n = 0;
+
+	/* In task context, with BHs on, what is staged is not the caller's. */
+	if (!in_softirq() || !page_pool_in_section())
+		return 0;
+
+	static_assert(PP_STAGE_SIZE - 1 <= PP_ALLOC_CACHE_SIZE);
+
+	local_lock_nested_bh(&page_pool_stage.lock);
+	pcpu = this_cpu_ptr(pool->pcpu);
+	if (pcpu->stage_next != PP_STAGE_SIZE) {
+		n = pcpu->stage_next;
+		pcpu->stage_next = 0;
+		/* As with page_pool_stage_flush() */
+		this_cpu_write(page_pool_stage.open, false);
+		n = page_pool_stage_filter(pool, pcpu, n);
+		this_cpu_write(page_pool_stage.open, true);
+		memcpy(pool->cache, pcpu->staged, n * sizeof(*pool->cache));
+		pp_recycle_stat_add(pool, ring, n);
+	}
+	local_unlock_nested_bh(&page_pool_stage.lock);
+
+	return n;
+}
+
+/**
+ * page_pool_stage_begin() - open a section
+ *
+ * Until page_pool_stage_end() this CPU collects pages that are put, of any
+ * pool, and publishes them in batches. Sections do not nest. Not for drivers:
+ * the loops that call their poll functions have done so.
+ *
+ * Context: BH off, and off until the section ends.
+ */
+void page_pool_stage_begin(void)
+{
+	DEBUG_NET_WARN_ON_ONCE(!in_softirq());
+	DEBUG_NET_WARN_ON_ONCE(this_cpu_read(page_pool_stage.open));
+
+	this_cpu_write(page_pool_stage.open, true);
+}
+EXPORT_SYMBOL_NS_GPL(page_pool_stage_begin, PAGE_POOL_INTERNAL);
+
+/**
+ * page_pool_stage_end() - end a section, publish what is staged
+ *
+ * Context: The one that page_pool_stage_begin() was called in, BH off since.
+ */
+void page_pool_stage_end(void)
+{
+	struct page_pool_stage *stage = this_cpu_ptr(&page_pool_stage);
+	struct page_pool_pcpu *pcpu;
+	struct hlist_node *next;
+
+	DEBUG_NET_WARN_ON_ONCE(!stage->open);
+
+	local_lock_nested_bh(&page_pool_stage.lock);
+	stage->open = false;
+	/* Pools may be gone, or go here, but for what is used of them, which
+	 * stays as long as BHs are off: see page_pool_free().
+	 */
+	hlist_for_each_entry_safe(pcpu, next, &stage->dirty, node) {
+		if (pcpu->stage_next)
+			page_pool_stage_flush(pcpu->pool, pcpu,
+					      pcpu->stage_next);
+		pcpu->stage_next = PP_STAGE_SIZE;
+	}
+	INIT_HLIST_HEAD(&stage->dirty);
+	local_unlock_nested_bh(&page_pool_stage.lock);
+}
+EXPORT_SYMBOL_NS_GPL(page_pool_stage_end, PAGE_POOL_INTERNAL);
+
+/**
+ * page_pool_batch_begin() - pages that are put one by one go home together
+ *
+ * A section for what frees many pages at once, outside of softirq too. Not for
+ * long, since BHs are off.
+ *
+ * Context: Any. If it returns true, BHs are off until page_pool_batch_end().
+ *
+ * Return: true if the caller has to call page_pool_batch_end().
+ */
+bool page_pool_batch_begin(void)
+{
+	if (page_pool_in_section() || in_hardirq() || in_nmi() ||
+	    irqs_disabled())
+		return false;
+
+	local_bh_disable();
+	/* A section may be closed while it publishes, see above. */
+	if (unlikely(!hlist_empty(this_cpu_ptr(&page_pool_stage.dirty)))) {
+		local_bh_enable();
+		return false;
+	}
+	page_pool_stage_begin();
 
 	return true;
 }
+EXPORT_SYMBOL_IF_KUNIT(page_pool_batch_begin);
 
-static __always_inline void
-page_pool_put_one(struct page_pool *pool, netmem_ref netmem,
-		  unsigned int dma_sync_size, bool allow_direct)
+/**
+ * page_pool_batch_end() - end what page_pool_batch_begin() has begun
+ *
+ * Context: As page_pool_stage_end().
+ */
+void page_pool_batch_end(void)
 {
-	/* Direct callers vouch for their context; they are checked in debug
-	 * kernels.
-	 */
-	if ((IS_ENABLED(CONFIG_DEBUG_NET) || !allow_direct) &&
-	    unlikely(in_hardirq())) {
+	page_pool_stage_end();
+	local_bh_enable();
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_batch_end);
+
+/* A NAPI is this CPU's from when the CPU schedules it until the poll has ended,
+ * threaded or not.
+ */
+static __always_inline bool page_pool_polls(const struct page_pool *pool)
+{
+	const struct napi_struct *napi = READ_ONCE(pool->p.napi);
+
+	return napi && READ_ONCE(napi->list_owner) == smp_processor_id();
+}
+
+/* May the caller, in BH context, act as the consumer? See the top of this
+ * file.
+ */
+static bool page_pool_is_consumer(const struct page_pool *pool)
+{
+	return !IS_ENABLED(CONFIG_PREEMPT_RT) &&
+	       (page_pool_polls(pool) ||
+		READ_ONCE(pool->cpuid) == smp_processor_id());
+}
+
+/* Not hardirq, which has bits above, nor task, which has none */
+static bool page_pool_in_bh(void)
+{
+	return irq_count() - 1UL < SOFTIRQ_MASK;
+}
+
+static noinline void page_pool_put_cache_full(struct page_pool *pool,
+					      netmem_ref netmem)
+{
+	pp_recycle_stat_inc(pool, cache_full);
+	page_pool_put_ring(pool, netmem);
+}
+
+static __always_inline void page_pool_put_array(struct page_pool *pool,
+						netmem_ref netmem)
+{
+	if (likely(page_pool_array_count(pool) < PP_ALLOC_CACHE_SIZE))
+		page_pool_array_push(pool, netmem);
+	else
+		page_pool_put_cache_full(pool, netmem);
+}
+
+/* Outside of sections, and wherever it matters little how long it takes */
+static noinline void page_pool_park_elsewhere(struct page_pool *pool,
+					      netmem_ref netmem)
+{
+	if (unlikely(in_hardirq() || in_nmi()))
 		page_pool_put_hardirq(pool, netmem);
+	else if (in_softirq() && page_pool_is_consumer(pool))
+		page_pool_put_array(pool, netmem);
+	else
+		page_pool_put_ring(pool, netmem);
+}
+
+/* Park a page that can be used again. */
+static __always_inline void
+page_pool_park(struct page_pool *pool, netmem_ref netmem, bool allow_direct)
+{
+	if (!allow_direct) {
+		if (unlikely(!page_pool_in_section()))
+			page_pool_park_elsewhere(pool, netmem);
+		else if (!IS_ENABLED(CONFIG_PREEMPT_RT) && page_pool_polls(pool))
+			page_pool_put_array(pool, netmem);
+		else
+			page_pool_stage_add(pool, netmem);
 		return;
 	}
 
+	/* Direct callers vouch for their context; they are checked in debug
+	 * kernels.
+	 */
+	if (IS_ENABLED(CONFIG_DEBUG_NET) && unlikely(in_hardirq()))
+		page_pool_put_hardirq(pool, netmem);
+	else
+		page_pool_put_array(pool, netmem);
+}
+
+/* Nothing about the page, or the pool, keeps it from being parked at once. */
+static __always_inline bool page_pool_is_plain(const struct page_pool *pool,
+					       const struct page *page)
+{
+	return likely(!READ_ONCE(pool->checks)) &&
+	       likely(page_ref_count(page) == 1) &&
+	       likely(!page_is_pfmemalloc(page));
+}
+
+/* Otherwise: look closer, and let go of it or prepare it. Returns whether it
+ * can be parked.
+ */
+static noinline bool page_pool_prepare(struct page_pool *pool,
+				       netmem_ref netmem,
+				       unsigned int dma_sync_size)
+{
 	if (unlikely(!page_pool_can_recycle(pool, netmem))) {
 		page_pool_refuse(pool, netmem);
-		return;
+		return false;
 	}
 
 	page_pool_dma_sync_for_device(pool, netmem, dma_sync_size);
 
-	if ((allow_direct || page_pool_is_consumer(pool)) &&
-	    likely(page_pool_put_array(pool, netmem)))
-		return;
+	return true;
+}
 
-	page_pool_put_ring(pool, netmem);
+static noinline void page_pool_put_synced(struct page_pool *pool,
+					  netmem_ref netmem,
+					  unsigned int dma_sync_size,
+					  bool allow_direct)
+{
+	page_pool_dma_sync_for_device(pool, netmem, dma_sync_size);
+
+	if (unlikely(pool->cpu_check) && !allow_direct)
+		page_pool_park_elsewhere(pool, netmem);
+	else
+		page_pool_park(pool, netmem, allow_direct);
+}
+
+static noinline void page_pool_put_prepared(struct page_pool *pool,
+					    netmem_ref netmem,
+					    unsigned int dma_sync_size,
+					    bool allow_direct)
+{
+	if (likely(page_pool_can_recycle(pool, netmem)))
+		page_pool_put_synced(pool, netmem, dma_sync_size,
+				     allow_direct);
+	else
+		page_pool_refuse(pool, netmem);
+}
+
+/* Everything that a usual put does not need is called, and called last, so
+ * that a usual put saves no registers.
+ */
+static __always_inline void
+page_pool_put_one_page(struct page_pool *pool, struct page *page,
+		       unsigned int dma_sync_size, bool allow_direct)
+{
+	netmem_ref netmem = (__force netmem_ref)page;
+
+	if (likely(page_pool_is_plain(pool, page)))
+		page_pool_park(pool, netmem, allow_direct);
+	else
+		page_pool_put_prepared(pool, netmem, dma_sync_size,
+				       allow_direct);
 }
 
 /**
@@ -703,7 +878,12 @@ page_pool_put_one(struct page_pool *pool, netmem_ref netmem,
 void page_pool_put_unrefed_netmem(struct page_pool *pool, netmem_ref netmem,
 				  unsigned int dma_sync_size, bool allow_direct)
 {
-	page_pool_put_one(pool, netmem, dma_sync_size, allow_direct);
+	if (unlikely(netmem_is_net_iov(netmem)))
+		page_pool_put_prepared(pool, netmem, dma_sync_size,
+				       allow_direct);
+	else
+		page_pool_put_one_page(pool, __netmem_to_page(netmem),
+				       dma_sync_size, allow_direct);
 }
 EXPORT_SYMBOL(page_pool_put_unrefed_netmem);
 
@@ -720,8 +900,7 @@ EXPORT_SYMBOL(page_pool_put_unrefed_netmem);
 void page_pool_put_unrefed_page(struct page_pool *pool, struct page *page,
 				unsigned int dma_sync_size, bool allow_direct)
 {
-	page_pool_put_one(pool, page_to_netmem(page), dma_sync_size,
-			  allow_direct);
+	page_pool_put_one_page(pool, page, dma_sync_size, allow_direct);
 }
 EXPORT_SYMBOL(page_pool_put_unrefed_page);
 
@@ -732,53 +911,274 @@ EXPORT_SYMBOL(page_pool_put_unrefed_page);
  * @data:	addresses in the pages; the array is overwritten
  * @count:	number of addresses
  *
- * Takes the ring's lock once for all. Syncs as page_pool_put_full_page().
+ * Takes the ring's lock once for all, if at all: the consumer needs none, and a
+ * few pages may be staged. Syncs as page_pool_put_full_page().
  *
  * Context: Any but hardirq.
  */
 void page_pool_put_page_bulk(struct page_pool *pool, void **data, int count)
 {
-	bool hardirq = in_hardirq(), direct = page_pool_is_consumer(pool);
-	int i, n = 0, done;
+	bool direct = page_pool_in_bh() && page_pool_is_consumer(pool);
+	netmem_ref *batch = (__force netmem_ref *)data;
+	bool hardirq = in_hardirq() || in_nmi();
+	int i, n = 0;
 	bool bh_on;
 
 	for (i = 0; i < count; i++) {
-		netmem_ref netmem = page_to_netmem(virt_to_head_page(data[i]));
+		struct page *page = virt_to_head_page(data[i]);
+		netmem_ref netmem = (__force netmem_ref)page;
 
-		if (!page_pool_is_last_ref(netmem))
+		if (page_pool_unref_page(page, 1))
 			continue;
 
-		if (unlikely(hardirq)) {
-			page_pool_put_hardirq(pool, netmem);
+		if (unlikely(!page_pool_is_plain(pool, page)) &&
+		    !page_pool_prepare(pool, netmem, -1))
 			continue;
+
+		if (direct) {
+			if (likely(page_pool_array_count(pool) <
+				   PP_ALLOC_CACHE_SIZE)) {
+				page_pool_array_push(pool, netmem);
+				continue;
+			}
+			pp_recycle_stat_inc(pool, cache_full);
 		}
 
-		if (unlikely(!page_pool_can_recycle(pool, netmem))) {
-			page_pool_refuse(pool, netmem);
-			continue;
-		}
+		batch[n++] = netmem;
+	}
 
-		page_pool_dma_sync_for_device(pool, netmem, -1);
+	if (unlikely(hardirq)) {
+		for (i = 0; i < n; i++)
+			page_pool_put_hardirq(pool, batch[i]);
+		return;
+	}
 
-		if (!direct || !page_pool_put_array(pool, netmem))
-			data[n++] = (__force void *)netmem;
+	/* A few are better off with those to come. */
+	if (n < PP_STAGE_SIZE / 2 && page_pool_in_section() &&
+	    this_cpu_ptr(pool->pcpu)->pool) {
+		for (i = 0; i < n; i++)
+			page_pool_stage_add(pool, batch[i]);
+		return;
 	}
 
 	if (!n)
 		return;
 
-	bh_on = page_pool_lock_producer(pool);
-	for (done = 0; done < n; done++)
-		if (__ptr_ring_produce(&pool->ring, data[done]))
-			break;
-	/* The pool may be gone after the unlock, see page_pool_put_ring(). */
-	pp_recycle_stat_add(pool, ring, done);
-	page_pool_unlock_producer(pool, bh_on);
-
-	for (; unlikely(done < n); done++)
-		page_pool_ring_full(pool, (__force netmem_ref)data[done]);
+	/* Not off and on again in BH context: netpoll has interrupts off. */
+	bh_on = !in_softirq();
+	if (bh_on)
+		local_bh_disable();
+	page_pool_put_ring_batch(pool, batch, n);
+	if (bh_on)
+		local_bh_enable();
 }
 EXPORT_SYMBOL(page_pool_put_page_bulk);
+
+/*
+ * Allocation: consumer only
+ */
+
+/* Take @n pages that stand at the start of the empty array into the pool.
+ * Returns how many of them it has got.
+ */
+static u32 page_pool_adopt(struct page_pool *pool, u32 n, gfp_t gfp)
+{
+	u32 hold = pool->pages_state_hold_cnt;
+	u32 i, adopted;
+
+	for (i = 0; i < n; i++) {
+		netmem_ref netmem = pool->cache[i];
+		struct page *page = __netmem_to_page(netmem);
+
+		if (pool->dma_map &&
+		    unlikely(!page_pool_dma_map(pool, netmem, gfp)))
+			break;
+
+		page_pool_note_nid(pool, page);
+		page_pool_set_pp_info(pool, netmem);
+		trace_page_pool_state_hold(pool, netmem, ++hold);
+	}
+	adopted = i;
+	/* Read by others: netlink, debugfs of drivers. */
+	WRITE_ONCE(pool->pages_state_hold_cnt, hold);
+
+	/* What could not be mapped now will not be a moment later. */
+	for (; unlikely(i < n); i++)
+		put_page(__netmem_to_page(pool->cache[i]));
+
+	return adopted;
+}
+
+/* Hand out one of @n pages that were brought to the empty array. */
+static netmem_ref page_pool_array_start(struct page_pool *pool, u32 n)
+{
+	page_pool_array_move(pool, n - 1);
+
+	return pool->cache[n - 1];
+}
+
+static noinline netmem_ref page_pool_alloc_slow(struct page_pool *pool,
+						gfp_t gfp)
+{
+	struct page **array = (struct page **)pool->cache;
+	unsigned int order = pool->p.order;
+	netmem_ref netmem;
+	u32 n;
+
+	if (page_pool_has_provider(pool)) {
+		netmem = pool->mp_ops->alloc_netmems(pool, gfp);
+		if (netmem)
+			pp_alloc_stat_inc(pool, slow);
+		return netmem;
+	}
+
+	/* Drivers cope with that, and each failing packet would be a report. */
+	if ((gfp & GFP_ATOMIC) == GFP_ATOMIC)
+		gfp |= __GFP_NOWARN;
+
+	if (unlikely(order)) {
+		array[0] = alloc_pages_node(pool->nid_want, gfp | __GFP_COMP,
+					    order);
+		n = !!array[0];
+	} else {
+		/* The allocator fills empty entries only. */
+		memset(array, 0, PP_ALLOC_CACHE_REFILL * sizeof(*array));
+		n = alloc_pages_bulk_array_node(gfp, pool->nid_want,
+						PP_ALLOC_CACHE_REFILL, array);
+	}
+
+	n = page_pool_adopt(pool, n, gfp);
+	if (unlikely(!n))
+		return 0;
+
+	if (order)
+		pp_alloc_stat_inc(pool, slow_high_order);
+	else
+		pp_alloc_stat_inc(pool, slow);
+
+	return page_pool_array_start(pool, n);
+}
+
+/* Pages of another node may be in the ring: let go of them and look on, but not
+ * so long that softirqs are held up; a ring full of them goes in batches.
+ * Returns how many pages of the right node were moved to the array.
+ */
+static noinline u32 page_pool_refill_checked(struct page_pool *pool)
+{
+	u32 i, n, kept = 0, foreign = 0;
+
+	do {
+		netmem_ref *from = &pool->cache[kept];
+
+		n = __ptr_ring_consume_batched(&pool->ring, (void **)from,
+					       PP_ALLOC_CACHE_REFILL -
+					       max(kept, foreign));
+		pool->nid_recheck -= min(n, pool->nid_recheck);
+
+		for (i = 0; i < n; i++) {
+			if (likely(page_pool_nid_ok(pool, from[i]))) {
+				pool->cache[kept++] = from[i];
+			} else {
+				page_pool_release(pool, from[i]);
+				foreign++;
+			}
+		}
+	} while (n && max(kept, foreign) < PP_ALLOC_CACHE_REFILL);
+
+	pp_alloc_stat_add(pool, waive, foreign);
+
+	return kept;
+}
+
+static noinline netmem_ref page_pool_refill(struct page_pool *pool)
+{
+	u32 n;
+
+	page_pool_follow_nid(pool);
+
+	/* Spares the ring's lines when there is nothing to take. */
+	if (__ptr_ring_empty(&pool->ring)) {
+		n = page_pool_unstage(pool);
+		if (likely(!n)) {
+			pp_alloc_stat_inc(pool, empty);
+			return 0;
+		}
+	} else if (likely(!pool->nid_recheck)) {
+		n = __ptr_ring_consume_batched(&pool->ring,
+					       (void **)pool->cache,
+					       PP_ALLOC_CACHE_REFILL);
+	} else {
+		n = page_pool_refill_checked(pool);
+	}
+
+	if (unlikely(!n))
+		return 0;
+
+	pp_alloc_stat_inc(pool, refill);
+
+	return page_pool_array_start(pool, n);
+}
+
+static noinline netmem_ref page_pool_alloc_empty(struct page_pool *pool,
+						 gfp_t gfp)
+{
+	netmem_ref netmem = page_pool_refill(pool);
+
+	return netmem ?: page_pool_alloc_slow(pool, gfp);
+}
+
+static __always_inline netmem_ref page_pool_alloc_one(struct page_pool *pool,
+						      gfp_t gfp)
+{
+	if (unlikely(!page_pool_array_count(pool)))
+		return page_pool_alloc_empty(pool, gfp);
+
+	return page_pool_array_pop(pool);
+}
+
+/**
+ * page_pool_alloc_netmems() - allocate from a pool whatever it holds
+ * @pool:	pool to allocate from
+ * @gfp:	flags for the page allocator
+ *
+ * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
+ * allows it.
+ *
+ * Return: memory with one reference, or 0 when there is none or it could not
+ * be mapped.
+ */
+netmem_ref page_pool_alloc_netmems(struct page_pool *pool, gfp_t gfp)
+{
+	return page_pool_alloc_one(pool, gfp);
+}
+EXPORT_SYMBOL(page_pool_alloc_netmems);
+
+/* What a pool without a provider holds is always a page. */
+static __always_inline struct page *page_pool_to_page(netmem_ref netmem)
+{
+	if (static_branch_unlikely(&page_pool_mem_providers))
+		return netmem_to_page(netmem);
+
+	return (__force struct page *)netmem;
+}
+
+/**
+ * page_pool_alloc_pages() - allocate a page from a pool
+ * @pool:	pool to allocate from, not one with unreadable memory
+ * @gfp:	flags for the page allocator
+ *
+ * Context: The pool's consumer, any context but hardirq. May sleep if @gfp
+ * allows it.
+ *
+ * Return: a page of the pool's order with one reference, or NULL when there
+ * is no memory or it could not be mapped.
+ */
+struct page *page_pool_alloc_pages(struct page_pool *pool, gfp_t gfp)
+{
+	return page_pool_to_page(page_pool_alloc_one(pool, gfp));
+}
+EXPORT_SYMBOL(page_pool_alloc_pages);
+ALLOW_ERROR_INJECTION(page_pool_alloc_pages, NULL);
 
 /*
  * Fragments: the pool keeps one page open and cuts fragments off it. The page
@@ -794,6 +1194,7 @@ static bool page_pool_close_frag(struct page_pool *pool)
 	netmem_ref netmem = pool->frag_page;
 
 	pool->frag_page = 0;
+	pool->frag_offset = PP_FRAG_CLOSED;
 
 	return !page_pool_unref_netmem(netmem, PP_FRAG_BIAS - pool->frag_users);
 }
@@ -808,42 +1209,28 @@ static netmem_ref page_pool_reuse_frag(struct page_pool *pool)
 	if (!page_pool_close_frag(pool))
 		return 0;
 
-	if (unlikely(!page_pool_can_recycle(pool, netmem))) {
-		page_pool_refuse(pool, netmem);
+	if (unlikely(netmem_is_net_iov(netmem) ||
+		     !page_pool_is_plain(pool, __netmem_to_page(netmem))) &&
+	    !page_pool_prepare(pool, netmem, -1))
 		return 0;
-	}
 
-	page_pool_dma_sync_for_device(pool, netmem, -1);
-	pp_recycle_stat_inc(pool, cached);
-	pp_alloc_stat_inc(pool, fast);
+	page_pool_array_pass(pool);
 
 	return netmem;
 }
 
-static __always_inline netmem_ref
-page_pool_alloc_frag_one(struct page_pool *pool, unsigned int *offset,
-			 unsigned int size, gfp_t gfp)
+/* Open a page, for a first fragment of @size bytes. */
+static noinline netmem_ref page_pool_open_frag(struct page_pool *pool,
+					       unsigned int *offset,
+					       u64 size, gfp_t gfp)
 {
-	const unsigned int whole = PAGE_SIZE << pool->p.order;
-	netmem_ref netmem = pool->frag_page;
+	netmem_ref netmem = 0;
 
-	if (WARN_ON_ONCE(size > whole))
+	if (WARN_ON_ONCE(size > PAGE_SIZE << pool->p.order))
 		return 0;
 
-	/* What is built on a fragment ends in a struct skb_shared_info, and
-	 * neighbours must not share a line that DMA works on.
-	 */
-	size = ALIGN(size, max_t(unsigned int, dma_get_cache_alignment(),
-				 __alignof__(struct skb_shared_info)));
-
-	if (likely(netmem) && pool->frag_offset + size <= whole) {
-		*offset = pool->frag_offset;
-		pool->frag_offset += size;
-		pool->frag_users++;
-		return netmem;
-	}
-
-	netmem = netmem ? page_pool_reuse_frag(pool) : 0;
+	if (pool->frag_page)
+		netmem = page_pool_reuse_frag(pool);
 	if (!netmem) {
 		netmem = page_pool_alloc_one(pool, gfp);
 		if (unlikely(!netmem))
@@ -857,6 +1244,31 @@ page_pool_alloc_frag_one(struct page_pool *pool, unsigned int *offset,
 	*offset = 0;
 
 	return netmem;
+}
+
+static __always_inline netmem_ref
+page_pool_alloc_frag_one(struct page_pool *pool, unsigned int *offset,
+			 unsigned int size, gfp_t gfp)
+{
+	unsigned int start = pool->frag_offset;
+	u64 whole = PAGE_SIZE << pool->p.order;
+	/* What is built on a fragment ends in a struct skb_shared_info, and
+	 * neighbours must not share a line that DMA works on. In 64 bits, for
+	 * @size may be anything.
+	 */
+	u64 need = ALIGN((u64)size, max_t(unsigned int,
+					  dma_get_cache_alignment(),
+					  __alignof__(struct skb_shared_info)));
+
+	/* Never enough while no page is open */
+	if (unlikely(start + need > whole))
+		return page_pool_open_frag(pool, offset, need, gfp);
+
+	*offset = start;
+	pool->frag_offset = start + need;
+	pool->frag_users++;
+
+	return pool->frag_page;
 }
 
 /**
@@ -896,8 +1308,8 @@ EXPORT_SYMBOL(page_pool_alloc_frag_netmem);
 struct page *page_pool_alloc_frag(struct page_pool *pool, unsigned int *offset,
 				  unsigned int size, gfp_t gfp)
 {
-	return netmem_to_page(page_pool_alloc_frag_one(pool, offset, size,
-						       gfp));
+	return page_pool_to_page(page_pool_alloc_frag_one(pool, offset, size,
+							  gfp));
 }
 EXPORT_SYMBOL(page_pool_alloc_frag);
 
@@ -914,12 +1326,9 @@ static void page_pool_check_layout(void)
 	PP_GROUP(pp_read, cpuid);
 	PP_GROUP(pp_read, node_check);
 	PP_GROUP(pp_read, sync_check);
-	PP_GROUP(pp_alloc, count);
+	PP_GROUP(pp_read, pcpu);
+	PP_GROUP(pp_alloc, fill);
 	PP_GROUP(pp_alloc, pages_state_hold_cnt);
-#ifdef CONFIG_PAGE_POOL_STATS
-	PP_GROUP(pp_read, recycle_stats);
-	PP_GROUP(pp_alloc, alloc_stats);
-#endif
 	PP_GROUP(frag, frag_users);
 	PP_GROUP(frag, frag_page);
 	PP_GROUP(frag, frag_offset);
@@ -1008,6 +1417,51 @@ static void page_pool_uninit_provider(struct page_pool *pool)
 	static_branch_dec(&page_pool_mem_providers);
 }
 
+/* The per-CPU pools of the core share one set: a set for each of them would
+ * grow with the square of the number of CPUs.
+ */
+static DEFINE_PER_CPU_ALIGNED(struct page_pool_pcpu, page_pool_system_pcpu) = {
+	.stage_next = PP_STAGE_SIZE,
+};
+
+static int page_pool_init_pcpu(struct page_pool *pool, unsigned int ring_size)
+{
+	/* A small ring has no room for what several CPUs bring at a time, and
+	 * where there is no page allocator to fall back on, memory must not
+	 * stay away longer than needed.
+	 */
+	bool stage = ring_size >= PP_STAGE_RING_MIN &&
+		     !(pool->slow.flags & PP_FLAG_ALLOW_UNREADABLE_NETMEM);
+	int cpu;
+
+	page_pool_stats_init(pool);
+
+	if (pool->slow.flags & PP_FLAG_SYSTEM_POOL) {
+		pool->pcpu = &page_pool_system_pcpu;
+		return 0;
+	}
+
+	pool->pcpu = alloc_percpu(struct page_pool_pcpu);
+	if (!pool->pcpu)
+		return -ENOMEM;
+
+	for_each_possible_cpu(cpu) {
+		struct page_pool_pcpu *pcpu = per_cpu_ptr(pool->pcpu, cpu);
+
+		pcpu->pool = stage ? pool : NULL;
+		pcpu->stage_next = PP_STAGE_SIZE;
+		page_pool_stats_init_pcpu(pcpu);
+	}
+
+	return 0;
+}
+
+static void page_pool_uninit_pcpu(struct page_pool *pool)
+{
+	if (pool->pcpu != &page_pool_system_pcpu)
+		free_percpu(pool->pcpu);
+}
+
 static int page_pool_init(struct page_pool *pool,
 			  const struct page_pool_params *params, int cpuid)
 {
@@ -1018,7 +1472,9 @@ static int page_pool_init(struct page_pool *pool,
 
 	pool->p = params->fast;
 	pool->slow = params->slow;
+	pool->frag_offset = PP_FRAG_CLOSED;
 	pool->cpuid = cpuid;
+	pool->cpu_check = cpuid >= 0;
 	pool->has_init_callback = !!params->init_callback;
 	pool->dma_map = !!(params->flags & PP_FLAG_DMA_MAP);
 	pool->dma_sync = !!(params->flags & PP_FLAG_DMA_SYNC_DEV);
@@ -1031,14 +1487,14 @@ static int page_pool_init(struct page_pool *pool,
 	INIT_WORK(&pool->free_work, page_pool_free_work);
 	page_pool_dma_init(pool);
 
-	err = page_pool_stats_init(pool);
+	err = page_pool_init_pcpu(pool, ring_size);
 	if (err)
 		return err;
 
 	err = ptr_ring_init(&pool->ring, min(ring_size, PP_RING_MAX),
 			    GFP_KERNEL);
 	if (err)
-		goto err_stats;
+		goto err_pcpu;
 
 	err = page_pool_init_provider(pool);
 	if (err)
@@ -1048,8 +1504,8 @@ static int page_pool_init(struct page_pool *pool,
 
 err_ring:
 	ptr_ring_cleanup(&pool->ring, NULL);
-err_stats:
-	page_pool_stats_uninit(pool);
+err_pcpu:
+	page_pool_uninit_pcpu(pool);
 	return err;
 }
 
@@ -1057,7 +1513,6 @@ static void page_pool_uninit(struct page_pool *pool)
 {
 	page_pool_uninit_provider(pool);
 	ptr_ring_cleanup(&pool->ring, NULL);
-	page_pool_stats_uninit(pool);
 	page_pool_dma_uninit(pool);
 }
 
@@ -1106,6 +1561,7 @@ page_pool_create_percpu(const struct page_pool_params *params, int cpuid)
 
 err_uninit:
 	page_pool_uninit(pool);
+	page_pool_uninit_pcpu(pool);
 err_free:
 	kfree(pool);
 err_say:
@@ -1149,6 +1605,14 @@ void page_pool_use_xdp_mem(struct page_pool *pool, void (*disconnect)(void *),
 }
 EXPORT_SYMBOL_IF_KUNIT(page_pool_use_xdp_mem);
 
+static void page_pool_free_rcu(struct rcu_head *rcu)
+{
+	struct page_pool *pool = container_of(rcu, struct page_pool, rcu);
+
+	page_pool_uninit_pcpu(pool);
+	kfree(pool);
+}
+
 /* All pages have come home and all users are gone. Sleeps. */
 static void page_pool_free(struct page_pool *pool)
 {
@@ -1159,8 +1623,11 @@ static void page_pool_free(struct page_pool *pool)
 
 	page_pool_unlist(pool);
 	page_pool_uninit(pool);
-	/* For page_pool_count_release() */
-	kfree_rcu(pool, rcu);
+	/* The last to count a page looks at the pool once more, see
+	 * page_pool_count_release(), and CPUs may have it on their list of
+	 * pools with staged pages until their section ends.
+	 */
+	call_rcu(&pool->rcu, page_pool_free_rcu);
 }
 
 /**
@@ -1186,10 +1653,13 @@ void page_pool_disable_direct_recycling(struct page_pool *pool)
 }
 EXPORT_SYMBOL(page_pool_disable_direct_recycling);
 
-static void page_pool_drain_array(struct page_pool *pool)
+/* Let go of @n parked pages that stand at the start of the array. */
+static void page_pool_release_array(struct page_pool *pool, u32 n)
 {
-	while (pool->count) {
-		netmem_ref netmem = pool->cache[--pool->count];
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		netmem_ref netmem = pool->cache[i];
 
 		/* Nobody may have kept a reference of a parked page. */
 		if (unlikely(netmem_ref_count(netmem) != 1))
@@ -1232,13 +1702,15 @@ static void page_pool_release_stragglers(struct page_pool *pool)
 static void page_pool_drain(struct page_pool *pool)
 {
 	struct ptr_ring *ring = &pool->ring;
+	u32 n = page_pool_array_count(pool);
 
-	page_pool_drain_array(pool);
+	page_pool_array_move(pool, -(int)n);
+	page_pool_release_array(pool, n);
 
-	while ((pool->count = ptr_ring_consume_batched_bh(ring,
-							  (void **)pool->cache,
-							  PP_ALLOC_CACHE_SIZE))) {
-		page_pool_drain_array(pool);
+	while (!__ptr_ring_empty(ring)) {
+		n = ptr_ring_consume_batched_bh(ring, (void **)pool->cache,
+						PP_ALLOC_CACHE_SIZE);
+		page_pool_release_array(pool, n);
 		cond_resched();
 	}
 

@@ -9,7 +9,34 @@
 
 struct netdev_rx_queue;
 
-/* page_pool.c */
+/* page_pool.c; the benchmark is built for trees without stages, too */
+#define PAGE_POOL_HAS_STAGE
+#ifdef CONFIG_PAGE_POOL
+void page_pool_stage_begin(void);
+void page_pool_stage_end(void);
+bool page_pool_batch_begin(void);
+void page_pool_batch_end(void);
+#else
+static inline void page_pool_stage_begin(void)
+{
+}
+
+static inline void page_pool_stage_end(void)
+{
+}
+
+static inline bool page_pool_batch_begin(void)
+{
+	return false;
+}
+
+static inline void page_pool_batch_end(void)
+{
+}
+#endif
+#if IS_ENABLED(CONFIG_KUNIT)
+void page_pool_stage_enlist(struct page_pool *pool);
+#endif
 s32 page_pool_inflight(const struct page_pool *pool, bool strict);
 
 /* page_pool_user.c */
@@ -85,15 +112,23 @@ static inline int page_pool_check_memory_provider(struct net_device *dev,
  * and a reader on this CPU would wait for ever.
  */
 #ifdef CONFIG_PAGE_POOL_STATS
-int page_pool_stats_init(struct page_pool *pool);
-void page_pool_stats_uninit(struct page_pool *pool);
 void page_pool_stats_fold(struct page_pool *pool);
+
+static inline void page_pool_stats_init(struct page_pool *pool)
+{
+	u64_stats_init(&pool->alloc_syncp);
+}
+
+static inline void page_pool_stats_init_pcpu(struct page_pool_pcpu *pcpu)
+{
+	u64_stats_init(&pcpu->syncp);
+}
 
 #if BITS_PER_LONG == 64
 #define pp_alloc_stat_add(pool, field, n)				\
 	((pool)->alloc_stats.field += (n))
 #define pp_recycle_stat_add(pool, field, n)				\
-	this_cpu_add((pool)->recycle_stats->stats.field, n)
+	this_cpu_add((pool)->pcpu->stats.field, n)
 #else
 #define pp_alloc_stat_add(pool, field, n)				\
 do {									\
@@ -108,8 +143,7 @@ do {									\
 } while (0)
 #define pp_recycle_stat_add(pool, field, n)				\
 do {									\
-	struct page_pool_recycle_pcpu *__s =				\
-		get_cpu_ptr((pool)->recycle_stats);			\
+	struct page_pool_pcpu *__s = get_cpu_ptr((pool)->pcpu);		\
 	unsigned long __flags;						\
 									\
 	__flags = u64_stats_update_begin_irqsave(&__s->syncp);		\
@@ -119,12 +153,11 @@ do {									\
 } while (0)
 #endif
 #else
-static inline int page_pool_stats_init(struct page_pool *pool)
+static inline void page_pool_stats_init(struct page_pool *pool)
 {
-	return 0;
 }
 
-static inline void page_pool_stats_uninit(struct page_pool *pool)
+static inline void page_pool_stats_init_pcpu(struct page_pool_pcpu *pcpu)
 {
 }
 
@@ -138,5 +171,100 @@ static inline void page_pool_stats_fold(struct page_pool *pool)
 
 #define pp_alloc_stat_inc(pool, field)		pp_alloc_stat_add(pool, field, 1)
 #define pp_recycle_stat_inc(pool, field)	pp_recycle_stat_add(pool, field, 1)
+
+/*
+ * The array: pool->fill says how many pages are in it, and in its upper bits,
+ * on 64-bit machines with statistics, how many have ever entered it:
+ *
+ *	bits 0-7	pages in the array
+ *	bit 8		which of pool->fill_base[] is valid
+ *	bits 9-63	pages that entered
+ *
+ * Both change in one store, so counting costs nothing:
+ *
+ *	taken out, "fast"	= entered - pages in the array
+ *	put in, "cached"	= entered - fill_base[], those that the refill
+ *				  and the slow path brought
+ *
+ * The base is kept twice for the sake of readers, who may interrupt the
+ * consumer: the one that is not valid is written, then the bit turned.
+ */
+#define PP_FILL_COUNT		0xffUL
+#if defined(CONFIG_PAGE_POOL_STATS) && BITS_PER_LONG == 64
+#define PP_FILL_IS_COUNTED	1
+#define PP_FILL_BASE		BIT(8)
+#define PP_FILL_ENTERED_SHIFT	9
+#define PP_FILL_ENTERED		BIT(PP_FILL_ENTERED_SHIFT)
+#define pp_fast_stat_inc(...)		do { } while (0)
+#define pp_cached_stat_inc(...)		do { } while (0)
+#else
+#define PP_FILL_IS_COUNTED	0
+#define PP_FILL_ENTERED		0UL
+#define pp_fast_stat_inc(pool)		pp_alloc_stat_inc(pool, fast)
+#define pp_cached_stat_inc(pool)	pp_recycle_stat_inc(pool, cached)
+#endif
+
+static_assert(PP_ALLOC_CACHE_SIZE <= PP_FILL_COUNT);
+
+static __always_inline u32 page_pool_array_count(const struct page_pool *pool)
+{
+	return pool->fill & PP_FILL_COUNT;
+}
+
+/* The array must not be empty. */
+static __always_inline netmem_ref page_pool_array_pop(struct page_pool *pool)
+{
+	unsigned long fill = pool->fill - 1;
+
+	WRITE_ONCE(pool->fill, fill);
+	pp_fast_stat_inc(pool);
+
+	return pool->cache[fill & PP_FILL_COUNT];
+}
+
+/* The array must not be full. */
+static __always_inline void page_pool_array_push(struct page_pool *pool,
+						 netmem_ref netmem)
+{
+	unsigned long fill = pool->fill;
+
+	pool->cache[fill & PP_FILL_COUNT] = netmem;
+	WRITE_ONCE(pool->fill, fill + PP_FILL_ENTERED + 1);
+	pp_cached_stat_inc(pool);
+}
+
+/* A page was put into the array and taken out again, but for the doing. */
+static __always_inline void page_pool_array_pass(struct page_pool *pool)
+{
+	if (PP_FILL_IS_COUNTED)
+		WRITE_ONCE(pool->fill, pool->fill + PP_FILL_ENTERED);
+	pp_cached_stat_inc(pool);
+	pp_fast_stat_inc(pool);
+}
+
+/* @n pages have come to the array from elsewhere than a put, or, if it is
+ * negative, have gone elsewhere than to a user.
+ */
+static inline void page_pool_array_move(struct page_pool *pool, int n)
+{
+	unsigned long fill = pool->fill + n * (PP_FILL_ENTERED + 1);
+
+#if PP_FILL_IS_COUNTED
+	bool old = pool->fill & PP_FILL_BASE;
+
+	/* Who sees the base of this move sees that the one before is over; who
+	 * sees the fill word sees its base; who sees the sequence sees the fill
+	 * word. Each pairs with a smp_rmb() in page_pool_get_array_stats().
+	 */
+	smp_wmb();
+	WRITE_ONCE(pool->fill_base[!old], pool->fill_base[old] + n);
+	smp_wmb(); /* see above */
+	WRITE_ONCE(pool->fill, fill ^ PP_FILL_BASE);
+	smp_wmb(); /* see above */
+	WRITE_ONCE(pool->fill_seq, pool->fill_seq + 1);
+#else
+	WRITE_ONCE(pool->fill, fill);
+#endif
+}
 
 #endif /* __PAGE_POOL_PRIV_H */

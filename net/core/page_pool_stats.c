@@ -14,12 +14,6 @@
 
 #include "page_pool_priv.h"
 
-/* The per-CPU pools of the core share one set: a set for each of them would
- * grow with the square of the number of CPUs.
- */
-static DEFINE_PER_CPU_ALIGNED(struct page_pool_recycle_pcpu,
-			      page_pool_system_recycle_stats);
-
 /* Names and order are ABI; new counters are appended. ethtool has room for 31
  * characters, so the name of released_pfmemalloc is cut short.
  */
@@ -61,34 +55,51 @@ static void page_pool_stats_accumulate(void *to, const void *from, size_t size)
 		dst[i] += src[i];
 }
 
-int page_pool_stats_init(struct page_pool *pool)
+/* Read counters that others may be counting. Word by word: each is read whole,
+ * which a copy of the structure need not do. (32-bit machines look again.)
+ */
+static void page_pool_stats_read(void *to, const void *from, size_t size,
+				 const struct u64_stats_sync *syncp)
 {
-	int cpu;
+	const unsigned long *src = from;
+	unsigned long *dst = to;
+	unsigned int start;
+	size_t i;
 
-	u64_stats_init(&pool->alloc_syncp);
-
-	if (pool->slow.flags & PP_FLAG_SYSTEM_POOL) {
-		pool->system = true;
-		pool->recycle_stats = &page_pool_system_recycle_stats;
-		return 0;
-	}
-
-	/* A line of its own, or counting would touch two of them. */
-	pool->recycle_stats =
-		__alloc_percpu(sizeof(*pool->recycle_stats), SMP_CACHE_BYTES);
-	if (!pool->recycle_stats)
-		return -ENOMEM;
-
-	for_each_possible_cpu(cpu)
-		u64_stats_init(&per_cpu_ptr(pool->recycle_stats, cpu)->syncp);
-
-	return 0;
+	do {
+		start = u64_stats_fetch_begin(syncp);
+		for (i = 0; i < size / sizeof(long); i++)
+			dst[i] = READ_ONCE(src[i]);
+	} while (u64_stats_fetch_retry(syncp, start));
 }
 
-void page_pool_stats_uninit(struct page_pool *pool)
+/* What the array's fill word counts. Exact at the moment it was read, also if
+ * that is in the middle of page_pool_array_move().
+ */
+static void page_pool_get_array_stats(const struct page_pool *pool,
+				      struct page_pool_stats *stats)
 {
-	if (!pool->system)
-		free_percpu(pool->recycle_stats);
+#if PP_FILL_IS_COUNTED
+	unsigned long fill, entered;
+	u64 base;
+	u32 seq;
+
+	/* A base may be written over while we look, by the next move but one.
+	 * The order of the reads is that of page_pool_array_move() reversed.
+	 */
+	do {
+		seq = READ_ONCE(pool->fill_seq);
+		smp_rmb(); /* pairs with that before the sequence is written */
+		fill = READ_ONCE(pool->fill);
+		smp_rmb(); /* pairs with that before the fill word is written */
+		base = READ_ONCE(pool->fill_base[!!(fill & PP_FILL_BASE)]);
+		smp_rmb(); /* pairs with that before a base is written */
+	} while (unlikely(seq != READ_ONCE(pool->fill_seq)));
+
+	entered = fill >> PP_FILL_ENTERED_SHIFT;
+	stats->alloc_stats.fast += entered - (fill & PP_FILL_COUNT);
+	stats->recycle_stats.cached += entered - base;
+#endif
 }
 
 /**
@@ -110,26 +121,21 @@ bool page_pool_get_stats(const struct page_pool *pool,
 {
 	struct page_pool_recycle_stats recycle;
 	struct page_pool_alloc_stats alloc;
-	unsigned int start;
 	int cpu;
 
 	if (!pool || !stats)
 		return false;
 
-	do {
-		start = u64_stats_fetch_begin(&pool->alloc_syncp);
-		alloc = pool->alloc_stats;
-	} while (u64_stats_fetch_retry(&pool->alloc_syncp, start));
+	page_pool_stats_read(&alloc, &pool->alloc_stats, sizeof(alloc),
+			     &pool->alloc_syncp);
 	page_pool_stats_accumulate(&stats->alloc_stats, &alloc, sizeof(alloc));
+	page_pool_get_array_stats(pool, stats);
 
 	for_each_possible_cpu(cpu) {
-		const struct page_pool_recycle_pcpu *pcpu =
-			per_cpu_ptr(pool->recycle_stats, cpu);
+		const struct page_pool_pcpu *pcpu = per_cpu_ptr(pool->pcpu, cpu);
 
-		do {
-			start = u64_stats_fetch_begin(&pcpu->syncp);
-			recycle = pcpu->stats;
-		} while (u64_stats_fetch_retry(&pcpu->syncp, start));
+		page_pool_stats_read(&recycle, &pcpu->stats, sizeof(recycle),
+				     &pcpu->syncp);
 		page_pool_stats_accumulate(&stats->recycle_stats, &recycle,
 					   sizeof(recycle));
 	}

@@ -9,8 +9,8 @@
  *   consumer	allocates; calls must exclude each other (NAPI does that; a
  *		driver that fills its ring in open() before NAPI is enabled is
  *		fine too). On PREEMPT_RT as well as elsewhere.
- *   anyone	puts, from task, softirq or NAPI context, not from hardirq and
- *		not with interrupts off.
+ *   anyone	puts, from task, softirq or NAPI context, not from hardirq, and
+ *		with interrupts off only where BHs are off, too (netpoll).
  *
  * Nothing here sleeps but page_pool_create() and page_pool_destroy(), unless
  * the gfp flags of an allocation say that it may.
@@ -229,9 +229,8 @@ static inline void page_pool_fragment_page(struct page *page, long nr)
 	page_pool_fragment_netmem(page_to_netmem(page), nr);
 }
 
-static inline long page_pool_unref_netmem(netmem_ref netmem, long nr)
+static inline long page_pool_unref_count(atomic_long_t *refs, long nr)
 {
-	atomic_long_t *refs = netmem_get_pp_ref_count_ref(netmem);
 	long left = 0;
 
 	/* Who sees only his own references left is alone: nobody can add any.
@@ -253,6 +252,11 @@ static inline long page_pool_unref_netmem(netmem_ref netmem, long nr)
 	return left;
 }
 
+static inline long page_pool_unref_netmem(netmem_ref netmem, long nr)
+{
+	return page_pool_unref_count(netmem_get_pp_ref_count_ref(netmem), nr);
+}
+
 /**
  * page_pool_unref_page() - give back pool references without putting the page
  * @page:	page of a pool
@@ -265,7 +269,7 @@ static inline long page_pool_unref_netmem(netmem_ref netmem, long nr)
  */
 static inline long page_pool_unref_page(struct page *page, long nr)
 {
-	return page_pool_unref_netmem(page_to_netmem(page), nr);
+	return page_pool_unref_count(&page->pp_ref_count, nr);
 }
 
 static inline void page_pool_ref_netmem(netmem_ref netmem)
@@ -321,8 +325,10 @@ static inline void page_pool_put_page(struct page_pool *pool,
 				      unsigned int dma_sync_size,
 				      bool allow_direct)
 {
-	page_pool_put_netmem(pool, page_to_netmem(page), dma_sync_size,
-			     allow_direct);
+	/* The same for what is known to be a page */
+	if (is_page_pool_compiled_in() && !page_pool_unref_page(page, 1))
+		page_pool_put_unrefed_page(pool, page, dma_sync_size,
+					   allow_direct);
 }
 
 static inline void page_pool_put_full_netmem(struct page_pool *pool,
@@ -345,7 +351,7 @@ static inline void page_pool_put_full_netmem(struct page_pool *pool,
 static inline void page_pool_put_full_page(struct page_pool *pool,
 					   struct page *page, bool allow_direct)
 {
-	page_pool_put_full_netmem(pool, page_to_netmem(page), allow_direct);
+	page_pool_put_page(pool, page, -1, allow_direct);
 }
 
 /**

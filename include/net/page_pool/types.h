@@ -72,9 +72,9 @@ struct page_pool_params {
 		unsigned int	order;
 		unsigned int	pool_size;
 		int		nid;
+		enum dma_data_direction dma_dir;
 		struct device	*dev;
 		struct napi_struct *napi;
-		enum dma_data_direction dma_dir;
 		unsigned int	max_len;
 		unsigned int	offset;
 	);
@@ -94,8 +94,9 @@ struct page_pool_params {
  * @fast:	from the consumer's array, a drained fragment page included
  * @slow:	order-0 page from the page allocator, or any from a provider
  * @slow_high_order: page of a higher order from the page allocator
- * @empty:	event: the ring was found empty
- * @refill:	from the array just after the ring had refilled it
+ * @empty:	event: nothing was parked, the slow path was next
+ * @refill:	from the array just after it was refilled from the ring, or from
+ *		what this CPU was about to put there
  * @waive:	event: a page taken from the ring was on the wrong node
  *
  * Every page handed out is counted in exactly one of @fast, @slow,
@@ -114,7 +115,7 @@ struct page_pool_alloc_stats {
  * struct page_pool_recycle_stats - what became of pages that were put
  * @cached:	went to the consumer's array
  * @cache_full:	event: the array had no room, the ring was tried instead
- * @ring:	went to the ring
+ * @ring:	went to the ring, or was taken by the consumer on its way there
  * @ring_full:	left the pool, the ring had no room (or is closed: the pool
  *		was destroyed)
  * @released_refcnt: left the pool, somebody else held a reference
@@ -144,12 +145,6 @@ struct page_pool_stats {
 	struct page_pool_recycle_stats recycle_stats;
 };
 
-/* private: one CPU's share of a pool's recycling counters */
-struct page_pool_recycle_pcpu {
-	struct page_pool_recycle_stats stats;
-	struct u64_stats_sync syncp;
-};
-
 /**
  * struct page_pool_stats_sum - counters of a device, whatever pools it has had
  * @lock:	protects all members
@@ -172,6 +167,28 @@ struct page_pool_stats_sum {};
  * two longs and an int, in the next power of two.
  */
 #define PAGE_POOL_FRAG_GROUP_ALIGN	(4 * sizeof(long))
+
+/* Pages that a CPU collects before it takes the ring's lock for all of them:
+ * two cache lines of the ring with 64-bit pointers.
+ */
+#define PP_STAGE_SIZE		16
+
+/* private: what one CPU has of a pool. Used by that CPU only, BH off, but for
+ * the counters, which tasks count as well.
+ */
+struct page_pool_pcpu {
+	__cacheline_group_begin(pp_pcpu_hot) ____cacheline_aligned_in_smp;
+#ifdef CONFIG_PAGE_POOL_STATS
+	struct page_pool_recycle_stats stats;
+	struct u64_stats_sync syncp;
+#endif
+	u32 stage_next;			/* in @staged; PP_STAGE_SIZE: not in use */
+	__cacheline_group_end(pp_pcpu_hot);
+	struct page_pool *pool;		/* NULL: nothing is staged */
+	struct hlist_node node;		/* of page_pool_stage, while in use */
+
+	netmem_ref staged[PP_STAGE_SIZE] ____cacheline_aligned_in_smp;
+};
 
 struct memory_provider_ops;
 struct net;
@@ -198,28 +215,27 @@ struct page_pool {
 	bool dma_map:1;
 	bool dma_sync:1;		/* sync for the device on recycling */
 	bool dma_sync_for_cpu:1;
-#ifdef CONFIG_PAGE_POOL_STATS
-	bool system:1;			/* counters are shared, not owned */
-#endif
-	/* Written by the consumer while others read, so not bits of a byte:
-	 * a page may be on a node that is not wanted, puts have to look;
+	/* Why a put has to look closer. Written while others read, so not bits
+	 * of a byte, but read as one.
 	 */
-	u8 node_check;
-	/* a page may be mapped in a way that needs syncing. */
-	u8 sync_check;
-#ifdef CONFIG_PAGE_POOL_STATS
-	struct page_pool_recycle_pcpu __percpu *recycle_stats;
-#endif
+	union {
+		struct {
+			/* a page may be on a node that is not wanted */
+			u8 node_check;
+			/* a page may be mapped in a way that needs syncing */
+			u8 sync_check;
+			/* the consumer is a CPU, see @cpuid */
+			u8 cpu_check;
+		};
+		u32 checks;
+	};
+	struct page_pool_pcpu __percpu *pcpu;
 	__cacheline_group_end(pp_read);
 
 	/* Written by the consumer with every allocation. */
 	__cacheline_group_begin(pp_alloc) ____cacheline_aligned_in_smp;
-	u32 count;			/* pages in @cache */
+	unsigned long fill;		/* pages in @cache, see PP_FILL_COUNT */
 	u32 pages_state_hold_cnt;	/* pages that entered the pool */
-#ifdef CONFIG_PAGE_POOL_STATS
-	struct page_pool_alloc_stats alloc_stats;
-	struct u64_stats_sync alloc_syncp;
-#endif
 	__cacheline_group_end(pp_alloc);
 
 	/* Written by the consumer with every fragment. */
@@ -238,6 +254,12 @@ struct page_pool {
 	u32 dma_next;			/* slot to try next */
 	u32 dma_cap;			/* slots that exist */
 	u32 dma_limit;			/* slots that may exist */
+#ifdef CONFIG_PAGE_POOL_STATS
+	u32 fill_seq;			/* changes of @fill_base */
+	u64 fill_base[2];		/* see PP_FILL_COUNT */
+	struct page_pool_alloc_stats alloc_stats;
+	struct u64_stats_sync alloc_syncp;
+#endif
 	__cacheline_group_end(pp_slow);
 
 	netmem_ref cache[PP_ALLOC_CACHE_SIZE] ____cacheline_aligned_in_smp;
