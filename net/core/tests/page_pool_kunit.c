@@ -832,6 +832,35 @@ static void frag_geometry(struct kunit *test)
 	}
 }
 
+/* Also when rounding it up would make it a small one */
+static void frag_too_large(struct kunit *test)
+{
+	static const unsigned int sizes[] = {
+		PAGE_SIZE + 1, INT_MAX, UINT_MAX - 62, UINT_MAX - 1, UINT_MAX,
+	};
+	struct page_pool_params p = { .pool_size = 64, .nid = numa_mem_id() };
+	struct page_pool *pool = ppk_create(test, &p);
+	struct page *first, *second;
+	unsigned int off = 0;
+	int i;
+
+	ppk_announce(1, "WARNING: .*page_pool");
+	/* No page is open */
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		KUNIT_EXPECT_NULL(test, ppk_alloc_frag(pool, &off, sizes[i]));
+
+	first = ppk_alloc_frag(pool, &off, 256);
+	KUNIT_ASSERT_NOT_NULL(test, first);
+	KUNIT_EXPECT_EQ(test, off, 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		KUNIT_EXPECT_NULL(test, ppk_alloc_frag(pool, &off, sizes[i]));
+	second = ppk_alloc_frag(pool, &off, 256);
+	KUNIT_EXPECT_PTR_EQ(test, second, first);
+	KUNIT_EXPECT_EQ(test, off, 256);
+	ppk_put(pool, first);
+	ppk_put(pool, second);
+}
+
 static void frag_alloc_grows_size(struct kunit *test)
 {
 	struct page_pool *pool = ppk_plain(test, 64);
@@ -1018,6 +1047,7 @@ static struct kunit_case ppk_frag_cases[] = {
 	KUNIT_CASE(frag_cycle_one_page),
 	KUNIT_CASE(frag_hold_then_free),
 	KUNIT_CASE_PARAM(frag_geometry, ppk_frag_sizes_gen_params),
+	KUNIT_CASE(frag_too_large),
 	KUNIT_CASE(frag_alloc_grows_size),
 	KUNIT_CASE(frag_va),
 	KUNIT_CASE(frag_page_not_reused_early),

@@ -27,7 +27,7 @@
 #define PPK_STATS	IS_ENABLED(CONFIG_PAGE_POOL_STATS)
 
 /* A last return queues the freeing of the pool; this is how long it may take */
-#define PPK_FREE_MS	100
+#define PPK_FREE_MS	3000
 
 /* The counters in one flat row; all zero with statistics compiled out */
 struct ppk_stats {
@@ -120,6 +120,9 @@ int ppk_log_count(const struct ppk_log *log, const char *what);
 /* Announce to the judge of the log what the case is about to provoke */
 #define ppk_announce(n, regex)	pr_info("pp-expect: " #n " " regex "\n")
 
+/* The kernel tells of pages that are put in hardirq once in its life. */
+extern bool ppk_told_hardirq;
+
 /* A device that can be mapped for, by the platform's own DMA code */
 struct device *ppk_device(struct kunit *test);
 
@@ -163,6 +166,33 @@ struct ppk_race *ppk_race_init(struct kunit *test);
 void ppk_race_start(struct ppk_race *race, struct page_pool *pool,
 		    struct page **pages, int n);
 void ppk_race_join(struct ppk_race *race);
+
+/*
+ * A thread on another CPU that puts the pages it is given in a section of its
+ * own, as net_rx_action() does, and keeps the section open, bottom halves off,
+ * until it is told to end it or has had enough of waiting.
+ */
+struct ppk_stager {
+	struct task_struct *task;
+	struct completion start, done;
+	struct page_pool *pool;
+	struct page **pages;
+	int n, cpu;
+	unsigned int delay_us;	/* before the section ends, if it is not held */
+	bool hold, staged, release, timed_out;
+};
+
+struct ppk_stager *ppk_stager_init(struct kunit *test);
+void ppk_stage_begin(struct page_pool *pool);
+void ppk_stager_start(struct ppk_stager *stager, struct page_pool *pool,
+		      struct page **pages, int n);
+void ppk_stager_hold(struct ppk_stager *stager, struct page_pool *pool,
+		     struct page **pages, int n);
+void ppk_stager_release(struct ppk_stager *stager);
+void ppk_stager_join(struct ppk_stager *stager);
+
+/* Pages that are staged anywhere, for an idle pool */
+int ppk_staged(const struct page_pool *pool);
 
 void ppk_two_nodes(struct kunit *test, struct ppk_nodes *nodes);
 void ppk_pin(int cpu);

@@ -185,7 +185,6 @@ static void put_from_hardirq(struct kunit *test)
 {
 	/* Room to spare: what the consumer took frees slots by the line */
 	struct page_pool_params p = { .pool_size = 128, .nid = NUMA_NO_NODE };
-	static bool told;
 	struct ppk_irq_run run = {};
 	struct ppk_log log;
 
@@ -194,15 +193,16 @@ static void put_from_hardirq(struct kunit *test)
 	ppk_put_many(run.pool, ppk_pages + 3, 5);
 
 	/* Once in the life of a kernel, so not when the case is run again */
-	if (!told)
+	if (!ppk_told_hardirq)
 		ppk_announce(1, "WARNING: .*page_pool");
 	ppk_log_mark(&log);
 	run.work = IRQ_WORK_INIT_HARD(ppk_put_in_irq);
 	irq_work_queue(&run.work);
 	irq_work_sync(&run.work);
 	KUNIT_EXPECT_TRUE(test, run.hardirq);
-	KUNIT_EXPECT_EQ(test, told ? 0 : 1, ppk_log_count(&log, "WARNING:"));
-	told = true;
+	KUNIT_EXPECT_EQ(test, ppk_told_hardirq ? 0 : 1,
+			ppk_log_count(&log, "WARNING:"));
+	ppk_told_hardirq = true;
 
 	/* Neither array nor ring was touched */
 	ppk_expect_stats(test, run.pool, .slow = 1, .empty = 1,

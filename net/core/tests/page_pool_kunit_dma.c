@@ -364,6 +364,37 @@ static void dma_destroy_unmaps_all(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ppk_gone(pool, PPK_FREE_MS));
 }
 
+/* So are the pages that another CPU has staged and goes on to publish. */
+static void dma_destroy_unmaps_staged(struct kunit *test)
+{
+	const struct ppk_dma_order *c = test->param_value;
+	struct page_pool_params p = {
+		.pool_size = 64, .nid = NUMA_NO_NODE, .flags = PP_FLAG_DMA_MAP,
+		.dma_dir = DMA_FROM_DEVICE, .order = c->order,
+	};
+	struct ppk_stager *stager = ppk_stager_init(test);
+	struct page_pool *pool;
+	struct ppk_dma *d = ppk_dma_device(test, &p.dev);
+	int held, n = 24;
+
+	pool = ppk_create(test, &p);
+	ppk_dma_limit(pool, c->slots);
+	KUNIT_ASSERT_EQ(test, n, ppk_alloc_many(pool, ppk_pages, n));
+	held = ppk_held(pool);
+	ppk_put_many(pool, ppk_pages + 8, n - 8);
+	ppk_stager_hold(stager, pool, ppk_pages, 8);
+
+	ppk_destroy(pool);
+	ppk_expect_dma(test, d, held, held);
+	KUNIT_EXPECT_FALSE(test, ppk_gone(pool, 0));
+	KUNIT_EXPECT_EQ(test, ppk_inflight(pool), 8);
+
+	ppk_stager_release(stager);
+	KUNIT_EXPECT_FALSE(test, stager->timed_out);
+	ppk_expect_dma(test, d, held, held);
+	KUNIT_EXPECT_TRUE(test, ppk_gone(pool, PPK_FREE_MS));
+}
+
 /* A fragment that is out, and the page that the pool kept open */
 static void dma_destroy_unmaps_frags(struct kunit *test)
 {
@@ -754,6 +785,7 @@ static struct kunit_case ppk_dma_cases[] = {
 	KUNIT_CASE_PARAM(dma_destroy_unmaps_all, ppk_dma_orders_gen_params),
 	KUNIT_CASE(dma_slots_run_out),
 	KUNIT_CASE(dma_destroy_unmaps_frags),
+	KUNIT_CASE_PARAM(dma_destroy_unmaps_staged, ppk_dma_orders_gen_params),
 	KUNIT_CASE(dma_device_gone),
 	KUNIT_CASE_PARAM(dma_map_fails, ppk_dma_orders_gen_params),
 	KUNIT_CASE_PARAM(dma_map_fails_at_times, ppk_refuse_gen_params),

@@ -4,9 +4,11 @@
 #include <kunit/device.h>
 #include <kunit/visibility.h>
 #include <linux/cpu.h>
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/netdevice.h>
 #include <linux/sched.h>
@@ -15,9 +17,11 @@
 #include <linux/topology.h>
 #include <net/xdp.h>
 
+#include "../page_pool_priv.h"
 #include "page_pool_kunit.h"
 
 MODULE_IMPORT_NS(EXPORTED_FOR_KUNIT_TESTING);
+MODULE_IMPORT_NS(PAGE_POOL_INTERNAL);
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("KUnit tests of the page pool");
 
@@ -27,6 +31,8 @@ const char * const ppk_stat_names[PPK_NSTATS] = {
 	"recycle_ring", "recycle_ring_full", "recycle_released_ref",
 	"recycle_released_pfmemalloc", "recycle_released_nid",
 };
+
+bool ppk_told_hardirq;
 
 /* A pool and whether it is gone; outlives a test whose pool does not die */
 struct ppk_watch {
@@ -447,6 +453,142 @@ void ppk_race_join(struct ppk_race *race)
 
 	for (i = 0; i < race->racers; i++)
 		wait_for_completion(&race->racer[i].done);
+}
+
+/* Opens a section in which the pool's first page is staged like the others. */
+void ppk_stage_begin(struct page_pool *pool)
+{
+	page_pool_stage_begin();
+	if (this_cpu_ptr(pool->pcpu)->pool)
+		page_pool_stage_enlist(pool);
+}
+
+#define PPK_HOLD_MS	8000
+
+static void ppk_stager_section(struct ppk_stager *s)
+{
+	u64 end;
+
+	local_bh_disable();
+	ppk_stage_begin(s->pool);
+	ppk_put_many(s->pool, s->pages, s->n);
+	/* Who sees it sees what is staged */
+	smp_store_release(&s->staged, true);
+	if (s->hold) {
+		end = ktime_get_ns() + PPK_HOLD_MS * NSEC_PER_MSEC;
+		/* Pairs with ppk_stager_release() */
+		while (!smp_load_acquire(&s->release)) {
+			cpu_relax();
+			if (ktime_get_ns() > end) {
+				s->timed_out = true;
+				break;
+			}
+		}
+	} else {
+		udelay(s->delay_us);
+	}
+	page_pool_stage_end();
+	local_bh_enable();
+}
+
+static int ppk_stager_fn(void *arg)
+{
+	struct ppk_stager *s = arg;
+
+	for (;;) {
+		wait_for_completion(&s->start);
+		if (!s->n)
+			break;
+		ppk_stager_section(s);
+		complete(&s->done);
+	}
+	complete(&s->done);
+	return 0;
+}
+
+static void ppk_stager_end(void *arg)
+{
+	struct ppk_stager *s = arg;
+
+	s->n = 0;
+	complete(&s->start);
+	wait_for_completion(&s->done);
+	kthread_stop(s->task);
+	put_task_struct(s->task);
+}
+
+struct ppk_stager *ppk_stager_init(struct kunit *test)
+{
+	int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct ppk_stager *s;
+
+	if (cpu >= nr_cpu_ids)
+		kunit_skip(test, "needs two CPUs");
+
+	s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, s);
+	init_completion(&s->start);
+	init_completion(&s->done);
+	s->cpu = cpu;
+	s->task = kthread_create(ppk_stager_fn, s, "ppk_stage/%d", cpu);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, s->task);
+	get_task_struct(s->task);
+	kthread_bind(s->task, cpu);
+	wake_up_process(s->task);
+	kunit_add_action(test, ppk_stager_end, s);
+	return s;
+}
+
+static void __ppk_stager_start(struct ppk_stager *s, struct page_pool *pool,
+			       struct page **pages, int n, bool hold)
+{
+	s->pool = pool;
+	s->pages = pages;
+	s->n = n;
+	s->hold = hold;
+	s->staged = false;
+	s->release = false;
+	s->timed_out = false;
+	complete(&s->start);
+}
+
+/* A section that ends by itself */
+void ppk_stager_start(struct ppk_stager *s, struct page_pool *pool,
+		      struct page **pages, int n)
+{
+	__ppk_stager_start(s, pool, pages, n, false);
+}
+
+/* Returns when the pages are staged */
+void ppk_stager_hold(struct ppk_stager *s, struct page_pool *pool,
+		     struct page **pages, int n)
+{
+	__ppk_stager_start(s, pool, pages, n, true);
+	/* Pairs with ppk_stager_section() */
+	while (!smp_load_acquire(&s->staged))
+		cond_resched();
+}
+
+void ppk_stager_release(struct ppk_stager *s)
+{
+	/* What was done so far was done while the pages were staged. */
+	smp_store_release(&s->release, true);
+	ppk_stager_join(s);
+}
+
+void ppk_stager_join(struct ppk_stager *s)
+{
+	wait_for_completion(&s->done);
+}
+
+int ppk_staged(const struct page_pool *pool)
+{
+	int cpu, n = 0;
+
+	for_each_possible_cpu(cpu)
+		n += READ_ONCE(per_cpu_ptr(pool->pcpu, cpu)->stage_next) %
+		     PP_STAGE_SIZE;
+	return n;
 }
 
 void ppk_two_nodes(struct kunit *test, struct ppk_nodes *nodes)

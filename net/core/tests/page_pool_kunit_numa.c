@@ -8,6 +8,7 @@
  */
 
 #include <linux/ktime.h>
+#include <linux/sizes.h>
 #include <linux/workqueue.h>
 
 #include "page_pool_kunit.h"
@@ -404,6 +405,98 @@ static void nid_memoryless(struct kunit *test)
 		   ppk_released(run.pool), 100 * BATCH);
 }
 
+/* More than this is not taken away from a machine for the sake of a test */
+#define PPK_HOG_MAX	SZ_2G
+
+static LIST_HEAD(ppk_hog_pages);
+
+static void ppk_unhog(void *unused)
+{
+	struct page *page, *next;
+
+	list_for_each_entry_safe(page, next, &ppk_hog_pages, lru) {
+		list_del(&page->lru);
+		__free_pages(page, page->private);
+	}
+}
+
+/*
+ * All that a node has and others than the kernel in need may take. Asking does
+ * not wait, so nothing is reclaimed and nobody killed.
+ */
+static u64 ppk_hog(int nid)
+{
+	gfp_t gfp = GFP_NOWAIT | __GFP_THISNODE | __GFP_NOWARN;
+	struct page *page;
+	u64 taken = 0;
+	int order;
+
+	for (order = MAX_PAGE_ORDER; order >= 0; order--) {
+		while ((page = alloc_pages_node(nid, gfp, order))) {
+			page->private = order;
+			list_add(&page->lru, &ppk_hog_pages);
+			taken += PAGE_SIZE << order;
+			cond_resched();
+		}
+	}
+	return taken;
+}
+
+/*
+ * A node that has memory, all of it in use: its pool is served by another node
+ * and recycles what that gives. Once there is memory again new pages are the
+ * node's own, and those of the other leave.
+ */
+static void nid_full_node(struct kunit *test)
+{
+	struct ppk_memoryless_run run = { .rounds = 100 };
+	struct ppk_nodes nodes;
+	u32 released;
+	int i, got;
+
+	ppk_two_nodes(test, &nodes);
+	if ((u64)NODE_DATA(nodes.b)->node_present_pages * PAGE_SIZE > PPK_HOG_MAX)
+		kunit_skip(test, "node %d has too much memory to use it up",
+			   nodes.b);
+	run.pool = ppk_on_node(test, nodes.b, 4 * BATCH);
+
+	KUNIT_ASSERT_EQ(test, 0,
+			kunit_add_action_or_reset(test, ppk_unhog, NULL));
+	kunit_info(test, "node %d: %llu MiB taken\n", nodes.b,
+		   ppk_hog(nodes.b) >> 20);
+
+	got = ppk_alloc_many(run.pool, ppk_pages, BATCH);
+	i = ppk_foreign(ppk_pages, got, nodes.a);
+	ppk_put_many(run.pool, ppk_pages, got);
+	KUNIT_ASSERT_EQ(test, got, BATCH);
+	/* The witness: the node is full indeed */
+	KUNIT_ASSERT_EQ(test, i, 0);
+
+	released = ppk_released(run.pool);
+	KUNIT_ASSERT_EQ(test, 0, ppk_memoryless_cycle(&run));
+	released = ppk_released(run.pool) - released;
+	KUNIT_EXPECT_LE(test, released, 100 * BATCH / 10);
+	KUNIT_EXPECT_LE(test, ppk_held(run.pool), 100 * BATCH / 10);
+	kunit_info(test, "node %d full: %u of %d puts not recycled\n", nodes.b,
+		   released, 100 * BATCH);
+
+	kunit_release_action(test, ppk_unhog, NULL);
+
+	/* More than is parked */
+	got = ppk_alloc_many(run.pool, ppk_pages, 4 * BATCH);
+	ppk_put_many(run.pool, ppk_pages, got);
+	KUNIT_ASSERT_EQ(test, got, 4 * BATCH);
+
+	got = ppk_alloc_many(run.pool, ppk_pages, 4 * BATCH);
+	i = ppk_foreign(ppk_pages, got, nodes.b);
+	released = ppk_released(run.pool);
+	ppk_put_many(run.pool, ppk_pages, got);
+	KUNIT_ASSERT_EQ(test, got, 4 * BATCH);
+	KUNIT_EXPECT_EQ(test, i, 0);
+	/* All of them are at home again, so all are kept */
+	KUNIT_EXPECT_EQ(test, ppk_released(run.pool), released);
+}
+
 static struct kunit_case ppk_numa_cases[] = {
 	KUNIT_CASE(nid_far_pool_waives_nothing),
 	KUNIT_CASE_PARAM(nid_foreign_put, ppk_nid_puts_gen_params),
@@ -415,6 +508,7 @@ static struct kunit_case ppk_numa_cases[] = {
 	KUNIT_CASE(nid_consumer_moves),
 	KUNIT_CASE(nid_fixed_node_ignores_consumer),
 	KUNIT_CASE_PARAM(nid_memoryless, ppk_memoryless_gen_params),
+	KUNIT_CASE(nid_full_node),
 	{}
 };
 
