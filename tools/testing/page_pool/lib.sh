@@ -78,9 +78,10 @@ pp_make_vars() {
 	fi
 }
 
-# pp_kmake O ARGS…: the kernel's make with an output folder.
+# pp_kmake O ARGS…: the kernel's make with an output folder. PP_TREE is another source
+# tree than that with the series.
 pp_kmake() {
 	local o=$1
 	shift
-	make -s -C "$PP_BUILD/linux" O="$o" CC="$PP_CC" -j"$PP_JOBS" "$@" </dev/null
+	make -s -C "${PP_TREE:-$PP_BUILD/linux}" O="$o" CC="$PP_CC" -j"$PP_JOBS" "$@" </dev/null
 }
