@@ -27,14 +27,16 @@ BLOCK = random.Random(42).randbytes(65537)
 TWICE = BLOCK + BLOCK
 CHUNK = 65536
 GOOD = [0, 0]
-STOP = threading.Event()
+# Not an Event: the signal may come while its lock is held, by the very thread
+# that the handler would wait for.
+STOP = []
 
 
 def send_stream(sock, way):
     """write the stream until told to stop or the other end closes"""
     pos = 0
     sock.settimeout(0.2)
-    while not STOP.is_set():
+    while not STOP:
         try:
             done = sock.send(memoryview(TWICE)[pos:pos + CHUNK])
         except socket.timeout:
@@ -49,7 +51,7 @@ def check_stream(sock, way):
     """read the stream until told to stop; dies of a wrong byte"""
     pos = 0
     sock.settimeout(0.2)
-    while not STOP.is_set():
+    while not STOP:
         try:
             data = sock.recv(CHUNK)
         except socket.timeout:
@@ -113,14 +115,15 @@ def opened(addr, port, what):
 
 def load(addr, port, name):
     """load ADDR PORT FILE"""
-    signal.signal(signal.SIGTERM, lambda *_: STOP.set())
+    signal.signal(signal.SIGTERM, lambda *_: STOP.append(True))
     threads = [spawn(send_stream, opened(addr, port, b"S"), 0),
                spawn(check_stream, opened(addr, port, b"R"), 1)]
-    while not STOP.wait(0.1):
+    while not STOP:
+        time.sleep(0.1)
         with open(name + ".new", "w", encoding="ascii") as file:
             print(*GOOD, file=file)
         os.rename(name + ".new", name)
-        if not STOP.is_set() and \
+        if not STOP and \
            not all(thread.is_alive() for thread in threads):
             print("a connection is gone", flush=True)
             sys.exit(1)

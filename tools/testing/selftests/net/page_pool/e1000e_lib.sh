@@ -30,7 +30,7 @@ load_start()
 	ip netns exec "$NSA" python3 -B "$PP_DIR/e1000e_lib.py" load $ADDRB $LOAD_PORT \
 		"$PP_TMP/good" >"$PP_TMP/load" 2>&1 &
 	LOAD=$!
-	defer "kill $LOAD; wait $LOAD"
+	defer "kill -9 $LOAD; wait $LOAD"
 	wait_for 60 test -s "$PP_TMP/good" || bail "no load: $(cat "$PP_TMP/load")"
 }
 
@@ -43,7 +43,7 @@ load_is_gone()
 load_was_right()
 {
 	kill -TERM "$LOAD"
-	wait_for 20 load_is_gone
+	wait_for 20 load_is_gone || { echo "the load does not end"; return 1; }
 	cat "$PP_TMP/load" "$PP_TMP/serve"
 	if [ -s "$PP_TMP/load" ] || [ -s "$PP_TMP/serve" ]; then
 		return 1
