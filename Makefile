@@ -15,8 +15,8 @@ export TARBALL PP_BUILD NETIF
 help: ## this list (default)
 	@echo 'Linux page_pool with statistics, a series over 6.12 LTS. Start with: make run'
 	@echo
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1\t\2/p; s/^#> \(.*\)/          \t\1/p' \
-		Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p; s/^#> \(.*\)/          \t\1/p' \
+		Makefile | expand -t 16
 	@echo
 	@echo '  TARBALL=FILE  another 6.12.y source archive than that of linux-source-6.12'
 	@echo '  PP_BUILD=DIR  build there (build/ leads to it). The kernel does not build below a'
@@ -45,8 +45,21 @@ kunit: ## the KUnit suite in guests
 selftest: ## the kernel selftests in guests, on real NIC models
 	@$(S)/test selftest
 
+bench-kernel: ## instructions per page in a kernel, the base's page pool and ours
+	@$(S)/bench-kernel
+
 check: ## checkpatch, sparse, W=1, kernel-doc, layout, statistics-off proof
 	@$(S)/check
+
+bench: deps ## the page pool beside the base's, natively: cycles and instructions per page
+#> ONLY="fast ring" measures these lines
+	@$(S)/bench/bench $(ONLY)
+
+bench-instr: deps ## only the instructions, by callgrind
+	@$(S)/bench/bench --instr $(ONLY)
+
+bench-scale: ## what a model says of 4 to 128 CPUs, beside what was published
+	@$(S)/bench/scale
 
 apply: ## lay the series over your own 6.12 tree: make apply KDIR=/path/to/linux
 	@test -n '$(KDIR)' || { echo 'apply: say KDIR=/path/to/a/6.12/tree' >&2; exit 1; }
@@ -58,4 +71,4 @@ refresh: ## make .patch files of what was edited in build/linux
 clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
 	@$(S)/clean $(if $(FORCE),-f)
 
-.PHONY: help deps kernel run test unit kunit selftest check apply refresh clean
+.PHONY: help deps kernel run test unit kunit selftest check bench bench-instr bench-kernel bench-scale apply refresh clean
