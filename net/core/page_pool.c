@@ -493,7 +493,7 @@ static void page_pool_put_ring_batch(struct page_pool *pool, netmem_ref *netmem,
 struct page_pool_stage {
 	local_lock_t lock;		/* BHs may be preemptible */
 	bool open;			/* in a section */
-	struct hlist_head dirty;	/* pools with something staged */
+	struct hlist_head dirty;	/* pools that the section stages for */
 };
 
 static DEFINE_PER_CPU(struct page_pool_stage, page_pool_stage) = {
@@ -822,7 +822,7 @@ static noinline bool page_pool_prepare(struct page_pool *pool,
 	return true;
 }
 
-static noinline void page_pool_put_synced(struct page_pool *pool,
+static noinline void page_pool_put_usable(struct page_pool *pool,
 					  netmem_ref netmem,
 					  unsigned int dma_sync_size,
 					  bool allow_direct)
@@ -835,13 +835,13 @@ static noinline void page_pool_put_synced(struct page_pool *pool,
 		page_pool_park(pool, netmem, allow_direct);
 }
 
-static noinline void page_pool_put_prepared(struct page_pool *pool,
-					    netmem_ref netmem,
-					    unsigned int dma_sync_size,
-					    bool allow_direct)
+static noinline void page_pool_put_checked(struct page_pool *pool,
+					   netmem_ref netmem,
+					   unsigned int dma_sync_size,
+					   bool allow_direct)
 {
 	if (likely(page_pool_can_recycle(pool, netmem)))
-		page_pool_put_synced(pool, netmem, dma_sync_size,
+		page_pool_put_usable(pool, netmem, dma_sync_size,
 				     allow_direct);
 	else
 		page_pool_refuse(pool, netmem);
@@ -859,8 +859,8 @@ page_pool_put_one_page(struct page_pool *pool, struct page *page,
 	if (likely(page_pool_is_plain(pool, page)))
 		page_pool_park(pool, netmem, allow_direct);
 	else
-		page_pool_put_prepared(pool, netmem, dma_sync_size,
-				       allow_direct);
+		page_pool_put_checked(pool, netmem, dma_sync_size,
+				      allow_direct);
 }
 
 /**
@@ -879,8 +879,8 @@ void page_pool_put_unrefed_netmem(struct page_pool *pool, netmem_ref netmem,
 				  unsigned int dma_sync_size, bool allow_direct)
 {
 	if (unlikely(netmem_is_net_iov(netmem)))
-		page_pool_put_prepared(pool, netmem, dma_sync_size,
-				       allow_direct);
+		page_pool_put_checked(pool, netmem, dma_sync_size,
+				      allow_direct);
 	else
 		page_pool_put_one_page(pool, __netmem_to_page(netmem),
 				       dma_sync_size, allow_direct);
@@ -1372,19 +1372,26 @@ static const char *page_pool_check_params(const struct page_pool_params *params)
 	return NULL;
 }
 
+/* The provider of the queue that the pool serves, which RTNL keeps from
+ * changing meanwhile
+ */
+static void page_pool_find_provider(struct page_pool *pool)
+{
+	struct net_device *dev = pool->slow.netdev;
+	const struct netdev_rx_queue *rxq;
+
+	ASSERT_RTNL();
+	rxq = __netif_get_rx_queue(dev, pool->slow.queue_idx);
+	pool->mp_ops = rxq->mp_params.mp_ops;
+	pool->mp_priv = rxq->mp_params.mp_priv;
+}
+
 static int page_pool_init_provider(struct page_pool *pool)
 {
-	struct netdev_rx_queue *rxq;
 	int err;
 
-	if (pool->slow.flags & PP_FLAG_ALLOW_UNREADABLE_NETMEM) {
-		/* Keeps the queue's provider from changing meanwhile. */
-		ASSERT_RTNL();
-		rxq = __netif_get_rx_queue(pool->slow.netdev,
-					   pool->slow.queue_idx);
-		pool->mp_priv = rxq->mp_params.mp_priv;
-		pool->mp_ops = rxq->mp_params.mp_ops;
-	}
+	if (pool->slow.flags & PP_FLAG_ALLOW_UNREADABLE_NETMEM)
+		page_pool_find_provider(pool);
 
 	if (!pool->mp_ops)
 		return pool->p.order > MAX_PAGE_ORDER ? -EINVAL : 0;
@@ -1550,19 +1557,14 @@ page_pool_create_percpu(const struct page_pool_params *params, int cpuid)
 	}
 
 	err = page_pool_init(pool, params, cpuid);
-	if (err)
-		goto err_free;
+	if (!err) {
+		err = page_pool_list(pool);
+		if (!err)
+			return pool;
 
-	err = page_pool_list(pool);
-	if (err)
-		goto err_uninit;
-
-	return pool;
-
-err_uninit:
-	page_pool_uninit(pool);
-	page_pool_uninit_pcpu(pool);
-err_free:
+		page_pool_uninit(pool);
+		page_pool_uninit_pcpu(pool);
+	}
 	kfree(pool);
 err_say:
 	pr_warn("page_pool: not created, error %d%s%s\n", err,

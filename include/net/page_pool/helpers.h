@@ -440,11 +440,13 @@ page_pool_dma_sync_netmem_for_cpu(const struct page_pool *pool,
 				  const netmem_ref netmem, u32 offset,
 				  u32 dma_sync_size)
 {
+	dma_addr_t addr = page_pool_get_dma_addr_netmem(netmem);
+
 	/* Not all memory of providers has something to sync. */
-	if (pool->dma_sync_for_cpu)
-		__page_pool_dma_sync_for_cpu(pool,
-					     page_pool_get_dma_addr_netmem(netmem),
-					     offset, dma_sync_size);
+	if (!pool->dma_sync_for_cpu)
+		return;
+
+	__page_pool_dma_sync_for_cpu(pool, addr, offset, dma_sync_size);
 }
 
 static inline bool page_pool_put(struct page_pool *pool)

@@ -891,31 +891,6 @@ void __put_page(struct page *page)
 	pp_free_unref_page(page, 0);
 }
 
-/* Of each page one reference goes; those that are free then leave together. */
-void release_pages(struct page **pages, int n)
-{
-	struct pp_pcp *pcp = NULL;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		struct page *page = compound_head(pages[i]);
-
-		if (!atomic_dec_and_test(&page->_refcount))
-			continue;
-		if (unlikely(page->memcg_data || !pp_free_prepare(page)))
-			continue;
-		if (unlikely(pp_migratetype(page) > 3))
-			continue;
-		if (!pcp) {
-			pcp = raw_cpu_ptr(&pp_pcp);
-			spin_lock(&pcp->lock);
-		}
-		pp_pcp_give(pcp, page);
-	}
-	if (pcp)
-		spin_unlock(&pcp->lock);
-}
-
 /* Direct DMA mapping */
 
 static __always_inline bool pp_dma_capable(struct device *dev, dma_addr_t addr, size_t size)

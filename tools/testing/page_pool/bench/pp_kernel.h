@@ -3,7 +3,7 @@
  * The kernel as the page pool sees it, in user space: the only list of what
  * the page pool, ptr_ring.h, netmem.h and the xarray need from outside. It is
  * included before every file; all headers that are not taken from the tree
- * (see the list in build) are empty.
+ * (see the list in bench) are empty.
  *
  * What costs something in the kernel costs the same here, in instructions and
  * in kind: per-CPU variables are reached through %gs, in one instruction;
@@ -762,12 +762,6 @@ typedef int (*pp_initcall_t)(void);
 #define fs_initcall(fn)		__pp_initcall(fn)
 #define device_initcall(fn)	__pp_initcall(fn)
 #define late_initcall(fn)	__pp_initcall(fn)
-enum cpuhp_state {
-	CPUHP_NET_DEV_DEAD, CPUHP_PAGE_ALLOC, CPUHP_AP_ONLINE_DYN, CPUHP_BP_PREPARE_DYN,
-	CPUHP_PAGE_POOL_DEAD,
-};
-#define cpuhp_setup_state(state, name, up, down)	((void)(up), (void)(down), 0)
-#define cpuhp_setup_state_nocalls(state, name, up, down) ((void)(up), (void)(down), 0)
 
 /* Locks */
 
@@ -815,7 +809,7 @@ static __always_inline bool spin_is_locked(spinlock_t *l) { return READ_ONCE(l->
 #define raw_spin_unlock			spin_unlock
 
 /* RCU. Readers cost nothing, callbacks run when the harness says that all
- * CPUs are outside (see pp_quiescent() in env.c).
+ * CPUs are outside (see env.c).
  */
 #define rcu_read_lock()			barrier()
 #define rcu_read_unlock()		barrier()
@@ -1026,8 +1020,6 @@ struct page *alloc_pages_node(int nid, gfp_t gfp, unsigned int order);
 unsigned long alloc_pages_bulk_noprof(gfp_t gfp, int nid, void *nodemask,
 				      int n, struct list_head *list,
 				      struct page **array);
-void release_pages(struct page **pages, int n);
-void free_pages_bulk(struct page **pages, int n);
 
 static __always_inline unsigned long
 alloc_pages_bulk_array_node(gfp_t gfp, int nid, unsigned long n, struct page **array)
