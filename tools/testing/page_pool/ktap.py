@@ -6,8 +6,12 @@ Tests nest: KUnit indents what belongs to the next result line, kselftest puts
 a failure of its own only where no child explains it.
 """
 
+import io
+import os
 import re
+import sys
 from collections import namedtuple
+from concurrent.futures import ThreadPoolExecutor, as_completed
 
 PASS, FAIL, SKIP = "ok", "not ok", "skip"
 
@@ -161,3 +165,25 @@ def report(cases, out):
             tail = " (no reason given)"
         out.write(f"{c.outcome} {c.name}{tail}\n")
     out.flush()
+
+
+def side_by_side(jobs, guests=None):
+    """Run jobs, each of which gets a file to print to and returns its cases.
+
+    One at a time for each CPU of the host: a guest has more than one, but they
+    wait for a good part of a test. What a job printed comes in one piece, when
+    it is done.
+    """
+    def run(job):
+        out = io.StringIO()
+        return job(out), out.getvalue()
+
+    cases = []
+    guests = int(guests or len(os.sched_getaffinity(0)))
+    with ThreadPoolExecutor(max_workers=guests) as pool:
+        for done in as_completed([pool.submit(run, job) for job in jobs]):
+            found, text = done.result()
+            cases += found
+            sys.stdout.write(text)
+            sys.stdout.flush()
+    return cases
