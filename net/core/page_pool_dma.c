@@ -110,6 +110,32 @@ static bool page_pool_dma_grow(struct page_pool *pool, gfp_t gfp)
 	return true;
 }
 
+/* Owners hold the lock with BHs off. These are not switched off and on again
+ * where they are off: netpoll has interrupts off, too. Returns whether that has
+ * to be undone.
+ */
+static bool page_pool_dma_lock(struct page_pool *pool)
+	__acquires(&pool->dma_overflow.xa_lock)
+{
+	bool bh_on = !in_softirq();
+
+	if (bh_on)
+		xa_lock_bh(&pool->dma_overflow);
+	else
+		xa_lock(&pool->dma_overflow);
+
+	return bh_on;
+}
+
+static void page_pool_dma_unlock(struct page_pool *pool, bool bh_on)
+	__releases(&pool->dma_overflow.xa_lock)
+{
+	if (bh_on)
+		xa_unlock_bh(&pool->dma_overflow);
+	else
+		xa_unlock(&pool->dma_overflow);
+}
+
 /* Find an empty slot, near the last one found. Only the consumer fills slots,
  * so an empty one stays empty until it is used here.
  *
@@ -152,6 +178,17 @@ static u32 page_pool_dma_slot_get(struct page_pool *pool, struct page *page,
 	return nr;
 }
 
+static noinline bool page_pool_dma_add_overflow(struct page_pool *pool,
+						struct page *page, gfp_t gfp)
+{
+	struct xarray *xa = &pool->dma_overflow;
+	unsigned long pfn = page_to_pfn(page);
+
+	/* As page_pool_dma_lock() */
+	return !xa_err(in_softirq() ? xa_store(xa, pfn, page, gfp) :
+				      xa_store_bh(xa, pfn, page, gfp));
+}
+
 static bool page_pool_dma_remember(struct page_pool *pool, struct page *page,
 				   gfp_t gfp)
 {
@@ -167,8 +204,7 @@ static bool page_pool_dma_remember(struct page_pool *pool, struct page *page,
 		return true;
 	}
 
-	return !xa_err(xa_store_bh(&pool->dma_overflow, page_to_pfn(page), page,
-				   gfp));
+	return page_pool_dma_add_overflow(pool, page, gfp);
 }
 
 static void page_pool_dma_unmap_addr(const struct page_pool *pool,
@@ -240,21 +276,20 @@ unmap:
  */
 static noinline void page_pool_dma_wait(struct page_pool *pool)
 {
-	xa_lock_bh(&pool->dma_overflow);
-	xa_unlock_bh(&pool->dma_overflow);
+	page_pool_dma_unlock(pool, page_pool_dma_lock(pool));
 }
 
 static noinline void page_pool_dma_unmap_overflow(struct page_pool *pool,
 						  struct page *page,
 						  dma_addr_t addr)
 {
+	bool bh_on = page_pool_dma_lock(pool);
 	bool ours;
 
-	xa_lock_bh(&pool->dma_overflow);
 	ours = __xa_erase(&pool->dma_overflow, page_to_pfn(page)) == page;
 	if (ours)
 		page_pool_dma_unmap_addr(pool, addr);
-	xa_unlock_bh(&pool->dma_overflow);
+	page_pool_dma_unlock(pool, bh_on);
 }
 
 /* Unmap a page that leaves the pool, unless destroy has done so already. The
@@ -309,10 +344,11 @@ void __page_pool_dma_sync_for_device(struct page_pool *pool, netmem_ref netmem,
 
 	index = netmem_get_dma_index(netmem);
 	if (unlikely(!index)) {
-		xa_lock_bh(&pool->dma_overflow);
+		bool bh_on = page_pool_dma_lock(pool);
+
 		if (xa_load(&pool->dma_overflow, page_to_pfn(page)) == page)
 			page_pool_dma_sync_addr(pool, addr, dma_sync_size);
-		xa_unlock_bh(&pool->dma_overflow);
+		page_pool_dma_unlock(pool, bh_on);
 		return;
 	}
 

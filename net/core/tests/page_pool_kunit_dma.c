@@ -327,6 +327,37 @@ static void dma_slots_run_out(struct kunit *test)
 	ppk_expect_dma(test, d, n, n);
 }
 
+/* As netpoll polls: to enable bottom halves would enable interrupts, too. */
+static void dma_with_interrupts_off(struct kunit *test)
+{
+	/* Not the device of the other cases, whose locks enable interrupts. */
+	struct device *dev = ppk_device(test);
+	struct page_pool *pool;
+	int i, bad = 0;
+
+	pool = ppk_dma_pool(test, dev, PP_FLAG_DMA_SYNC_DEV, 2 * BATCH);
+	ppk_dma_limit(pool, 0);
+	local_bh_disable();
+	local_irq_disable();
+	for (i = 0; i < BATCH; i++) {
+		ppk_pages[i] = page_pool_alloc_pages(pool, GFP_ATOMIC);
+		bad += !irqs_disabled();
+	}
+	/* Every other page leaves */
+	for (i = 0; i < BATCH; i++) {
+		if (i % 2)
+			get_page(ppk_pages[i]);
+		page_pool_put_full_page(pool, ppk_pages[i], false);
+		bad += !irqs_disabled();
+	}
+	local_irq_enable();
+	local_bh_enable();
+	for (i = 1; i < BATCH; i += 2)
+		put_page(ppk_pages[i]);
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_EQ(test, ppk_inflight(pool), BATCH / 2);
+}
+
 /* Every page that is out loses its mapping before destroy returns, and once */
 static void dma_destroy_unmaps_all(struct kunit *test)
 {
@@ -784,6 +815,7 @@ static struct kunit_case ppk_dma_cases[] = {
 	KUNIT_CASE_PARAM(dma_direction, ppk_dma_dirs_gen_params),
 	KUNIT_CASE_PARAM(dma_destroy_unmaps_all, ppk_dma_orders_gen_params),
 	KUNIT_CASE(dma_slots_run_out),
+	KUNIT_CASE(dma_with_interrupts_off),
 	KUNIT_CASE(dma_destroy_unmaps_frags),
 	KUNIT_CASE_PARAM(dma_destroy_unmaps_staged, ppk_dma_orders_gen_params),
 	KUNIT_CASE(dma_device_gone),
