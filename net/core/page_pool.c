@@ -1754,8 +1754,8 @@ void page_pool_destroy(struct page_pool *pool)
 			page_pool_ring_full(pool, netmem);
 	}
 	page_pool_drain(pool);
-	if (pool->dma_map && !pool->mp_ops)
-		page_pool_dma_unmap_all(pool);
+	if (pool->dma_map)
+		page_pool_dma_end(pool);
 	page_pool_stats_fold(pool);
 
 	pool->destroy_cnt++;

@@ -38,6 +38,7 @@
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/mm.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
 
 #include "page_pool_priv.h"
@@ -323,6 +324,19 @@ void page_pool_dma_unmap(struct page_pool *pool, netmem_ref netmem)
 	page_pool_set_dma_addr_netmem(netmem, 0);
 }
 
+/* What a provider has mapped is for him to unmap, after the pool. That keeps the
+ * address, but not the device: no slot says whether it is still there.
+ */
+static noinline void page_pool_dma_sync_provided(const struct page_pool *pool,
+						 dma_addr_t addr,
+						 u32 dma_sync_size)
+{
+	rcu_read_lock();
+	if (READ_ONCE(pool->sync_check) && page_pool_dma_needs_sync(pool))
+		page_pool_dma_sync_addr(pool, addr, dma_sync_size);
+	rcu_read_unlock();
+}
+
 /* Give a page that will be parked back to the device. Once the pool has been
  * destroyed there is nothing to sync, and the page will not be parked.
  */
@@ -335,10 +349,8 @@ void __page_pool_dma_sync_for_device(struct page_pool *pool, netmem_ref netmem,
 	unsigned long *slot;
 	u32 index;
 
-	/* What a provider has mapped is for him to unmap, after the pool. */
 	if (netmem_is_net_iov(netmem)) {
-		if (page_pool_dma_needs_sync(pool))
-			page_pool_dma_sync_addr(pool, addr, dma_sync_size);
+		page_pool_dma_sync_provided(pool, addr, dma_sync_size);
 		return;
 	}
 
@@ -398,17 +410,13 @@ static void page_pool_dma_breathe(struct xarray *xa)
 	xa_lock_bh(xa);
 }
 
-/* Unmap whatever is still out. The consumer has stopped; pages may be put
- * meanwhile. Sleeps.
- */
-void page_pool_dma_unmap_all(struct page_pool *pool)
+/* Unmap whatever is still out. */
+static void page_pool_dma_unmap_all(struct page_pool *pool)
 {
 	struct xarray *xa = &pool->dma_overflow;
 	unsigned long pfn;
 	struct page *page;
 	u32 nr = 0;
-
-	might_sleep();
 
 	xa_lock_bh(xa);
 	while (nr < pool->dma_cap) {
@@ -425,6 +433,30 @@ void page_pool_dma_unmap_all(struct page_pool *pool)
 			page_pool_dma_breathe(xa);
 	}
 	xa_unlock_bh(xa);
+}
+
+/* What a provider has mapped is not synced any more. */
+static void page_pool_dma_stop_sync(struct page_pool *pool)
+{
+	if (!pool->sync_check)
+		return;
+
+	WRITE_ONCE(pool->sync_check, 0);
+	/* Wait for whoever saw it set, see page_pool_dma_sync_provided(). */
+	synchronize_net();
+}
+
+/* The pool is being destroyed: when this returns the device may go. The consumer
+ * has stopped; pages may be put meanwhile. Sleeps.
+ */
+void page_pool_dma_end(struct page_pool *pool)
+{
+	might_sleep();
+
+	if (pool->mp_ops)
+		page_pool_dma_stop_sync(pool);
+	else
+		page_pool_dma_unmap_all(pool);
 }
 
 void page_pool_dma_init(struct page_pool *pool)

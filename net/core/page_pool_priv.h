@@ -50,7 +50,7 @@ void page_pool_dma_init(struct page_pool *pool);
 void page_pool_dma_uninit(struct page_pool *pool);
 bool page_pool_dma_map(struct page_pool *pool, netmem_ref netmem, gfp_t gfp);
 void page_pool_dma_unmap(struct page_pool *pool, netmem_ref netmem);
-void page_pool_dma_unmap_all(struct page_pool *pool);
+void page_pool_dma_end(struct page_pool *pool);
 void __page_pool_dma_sync_for_device(struct page_pool *pool, netmem_ref netmem,
 				     u32 dma_sync_size);
 

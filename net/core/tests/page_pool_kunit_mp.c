@@ -6,6 +6,7 @@
 #include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/vmalloc.h>
 #include <net/netdev_rx_queue.h>
 #include <net/page_pool/memory_provider.h>
 
@@ -25,13 +26,17 @@ static struct {
 	bool out[PPK_NIOVS];
 	int inits, allocs, releases, destroys, bad;
 	int init_err;
+	bool synced;
+	struct device *dev;	/* instead of one that stays */
 } ppk_mp;
 
 static int ppk_mp_init(struct page_pool *pool)
 {
 	/* No memory that a CPU can touch, so none to sync */
-	pool->dma_sync = false;
-	pool->dma_sync_for_cpu = false;
+	if (!ppk_mp.synced) {
+		pool->dma_sync = false;
+		pool->dma_sync_for_cpu = false;
+	}
 	ppk_mp.inits++;
 	return ppk_mp.init_err;
 }
@@ -98,7 +103,7 @@ static struct page_pool *ppk_mp_create(struct kunit *test,
 	struct netdev_rx_queue *rxq;
 	struct page_pool *pool;
 
-	p.dev = ppk_device(test);
+	p.dev = ppk_mp.dev ?: ppk_device(test);
 	rtnl_lock();
 	rxq = __netif_get_rx_queue(dev, 0);
 	rxq->mp_params.mp_ops = ops;
@@ -210,6 +215,51 @@ static void provider_fragments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ppk_mp.destroys, 1);
 }
 
+static void ppk_mp_vdev_release(struct device *dev)
+{
+	vfree(dev);
+	/* Whoever looks at it from now on shall fault */
+	vm_unmap_aliases();
+}
+
+/* The device goes with memory in sockets: nothing may ask for it again. */
+static void provider_device_gone(struct kunit *test)
+{
+	struct net_device *netdev = ppk_netdev(test);
+	static netmem_ref nm[PPK_NIOVS];
+	struct page_pool *pool;
+	int i;
+
+	memset(&ppk_mp, 0, sizeof(ppk_mp));
+	ppk_mp.synced = true;
+	ppk_mp.dev = vzalloc(sizeof(*ppk_mp.dev));
+	KUNIT_ASSERT_NOT_NULL(test, ppk_mp.dev);
+	device_initialize(ppk_mp.dev);
+	ppk_mp.dev->release = ppk_mp_vdev_release;
+	dev_set_name(ppk_mp.dev, "page_pool_kunit_mp_gone");
+	/* nothing is mapped, so nothing is to be synced before either */
+#ifdef CONFIG_DMA_NEED_SYNC
+	ppk_mp.dev->dma_skip_sync = true;
+#endif
+
+	pool = ppk_mp_create(test, netdev, &ppk_mp_ops, PPK_MP_DMA);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pool);
+	for (i = 0; i < PPK_NIOVS; i++)
+		nm[i] = ppk_mp_take(pool);
+	page_pool_destroy(pool);
+	put_device(ppk_mp.dev);
+	ppk_mp.dev = NULL;
+
+	for (i = 0; i < PPK_NIOVS; i++)
+		page_pool_put_full_netmem(pool, nm[i], false);
+	/* The work that frees the pool calls the provider. */
+	for (i = 0; i < PPK_FREE_MS && !READ_ONCE(ppk_mp.destroys); i += 20)
+		msleep(20);
+	KUNIT_EXPECT_EQ(test, ppk_mp.releases, PPK_NIOVS);
+	KUNIT_EXPECT_EQ(test, ppk_mp.destroys, 1);
+	KUNIT_EXPECT_EQ(test, ppk_mp.bad, 0);
+}
+
 static const struct ppk_mp_flags {
 	const char *desc;
 	unsigned int flags;
@@ -284,6 +334,7 @@ static void provider_absent(struct kunit *test)
 static struct kunit_case ppk_mp_cases[] = {
 	KUNIT_CASE(provider_serves_pool),
 	KUNIT_CASE(provider_fragments),
+	KUNIT_CASE(provider_device_gone),
 	KUNIT_CASE_PARAM(provider_needs_dma_flags, ppk_mp_refused_gen_params),
 	KUNIT_CASE(provider_init_fails),
 	KUNIT_CASE(provider_table_writable),
