@@ -131,6 +131,38 @@ s32 page_pool_inflight(const struct page_pool *pool, bool strict)
 }
 EXPORT_SYMBOL_IF_KUNIT(page_pool_inflight);
 
+/* The hold count was @old before the slow path. It wraps; how often is known
+ * from the times that its upper half began or ended.
+ */
+static void page_pool_note_hold(struct page_pool *pool, u32 old)
+{
+	if (unlikely((s32)(pool->pages_state_hold_cnt ^ old) < 0))
+		WRITE_ONCE(pool->hold_halves, pool->hold_halves + 1);
+}
+
+/**
+ * page_pool_allocated() - pages that entered a pool since it was created
+ * @pool:	the pool
+ * @hold:	its hold count, just read
+ *
+ * Context: Any.
+ *
+ * Return: their number, in 64 bits.
+ */
+u64 page_pool_allocated(const struct page_pool *pool, u32 hold)
+{
+	u32 halves = READ_ONCE(pool->hold_halves);
+
+	/* One of the two values was read on this side of a turn and the other
+	 * beyond: the count is just before it or just after.
+	 */
+	if (unlikely((halves ^ (hold >> 31)) & 1))
+		halves += hold & BIT(30) ? -1 : 1;
+
+	return ((u64)halves << 31) + (hold & ~BIT(31));
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_allocated);
+
 static void page_pool_free(struct page_pool *pool);
 
 static void page_pool_free_work(struct work_struct *work)
@@ -983,8 +1015,8 @@ EXPORT_SYMBOL(page_pool_put_page_bulk);
  */
 static u32 page_pool_adopt(struct page_pool *pool, u32 n, gfp_t gfp)
 {
-	u32 hold = pool->pages_state_hold_cnt;
-	u32 i, adopted;
+	u32 old = pool->pages_state_hold_cnt;
+	u32 i, adopted, hold = old;
 
 	for (i = 0; i < n; i++) {
 		netmem_ref netmem = pool->cache[i];
@@ -1001,6 +1033,7 @@ static u32 page_pool_adopt(struct page_pool *pool, u32 n, gfp_t gfp)
 	adopted = i;
 	/* Read by others: netlink, debugfs of drivers. */
 	WRITE_ONCE(pool->pages_state_hold_cnt, hold);
+	page_pool_note_hold(pool, old);
 
 	/* What could not be mapped now will not be a moment later. */
 	for (; unlikely(i < n); i++)
@@ -1026,7 +1059,10 @@ static noinline netmem_ref page_pool_alloc_slow(struct page_pool *pool,
 	u32 n;
 
 	if (page_pool_has_provider(pool)) {
+		u32 old = pool->pages_state_hold_cnt;
+
 		netmem = pool->mp_ops->alloc_netmems(pool, gfp);
+		page_pool_note_hold(pool, old);
 		if (netmem)
 			pp_alloc_stat_inc(pool, slow);
 		return netmem;

@@ -38,6 +38,7 @@ static inline void page_pool_batch_end(void)
 void page_pool_stage_enlist(struct page_pool *pool);
 #endif
 s32 page_pool_inflight(const struct page_pool *pool, bool strict);
+u64 page_pool_allocated(const struct page_pool *pool, u32 hold);
 
 /* page_pool_user.c */
 int page_pool_list(struct page_pool *pool);
@@ -113,6 +114,8 @@ static inline int page_pool_check_memory_provider(struct net_device *dev,
  */
 #ifdef CONFIG_PAGE_POOL_STATS
 void page_pool_stats_fold(struct page_pool *pool);
+void page_pool_get_cpu_stats(const struct page_pool *pool, int cpu,
+			     struct page_pool_recycle_stats *stats);
 
 static inline void page_pool_stats_init(struct page_pool *pool)
 {

@@ -103,6 +103,24 @@ static void page_pool_get_array_stats(const struct page_pool *pool,
 }
 
 /**
+ * page_pool_get_cpu_stats() - read what one CPU has counted
+ * @pool:	pool to read
+ * @cpu:	a possible CPU
+ * @stats:	where to store it
+ *
+ * On 64-bit machines that is without @cached, see PP_FILL_COUNT.
+ *
+ * Context: Any but hardirq.
+ */
+void page_pool_get_cpu_stats(const struct page_pool *pool, int cpu,
+			     struct page_pool_recycle_stats *stats)
+{
+	const struct page_pool_pcpu *pcpu = per_cpu_ptr(pool->pcpu, cpu);
+
+	page_pool_stats_read(stats, &pcpu->stats, sizeof(*stats), &pcpu->syncp);
+}
+
+/**
  * page_pool_get_stats() - add a pool's counters to those of the caller
  * @pool:	pool to read
  * @stats:	where to add; the caller has set it to zero, or to what he has
@@ -132,10 +150,7 @@ bool page_pool_get_stats(const struct page_pool *pool,
 	page_pool_get_array_stats(pool, stats);
 
 	for_each_possible_cpu(cpu) {
-		const struct page_pool_pcpu *pcpu = per_cpu_ptr(pool->pcpu, cpu);
-
-		page_pool_stats_read(&recycle, &pcpu->stats, sizeof(recycle),
-				     &pcpu->syncp);
+		page_pool_get_cpu_stats(pool, cpu, &recycle);
 		page_pool_stats_accumulate(&stats->recycle_stats, &recycle,
 					   sizeof(recycle));
 	}

@@ -8,13 +8,18 @@
  * pointers that only this file writes once a pool exists:
  *
  *	slow.netdev	user.net
- *	device		namespace	shown, with the device's ifindex
- *	device		NULL		device not registered yet, or on its way to
- *					another namespace: waits for NETDEV_REGISTER
+ *	device		namespace	shown to the namespace, with the device's
+ *					ifindex
+ *	device		NULL		device not registered yet: waits for
+ *					NETDEV_REGISTER, device-less until then
  *	NULL		namespace	orphan: device gone, pages still out; shown
  *					to its namespace without an ifindex
- *	NULL		NULL		hidden: never had a device of its own, or the
- *					namespace is gone as well
+ *	NULL		NULL		device-less: never had a device of its own,
+ *					or the namespace is gone as well
+ *
+ * Device-less pools tell of the machine, not of a namespace: they are shown
+ * in the initial one, to those who may administer its network. While a device
+ * is on its way to another namespace (user.moving) nobody is shown its pools.
  *
  * A pool with a device is linked on the device's list, any other one on
  * page_pools_nodev. NETDEV_UNREGISTER moves it from the first to the second
@@ -26,6 +31,8 @@
 #define pr_fmt(fmt) "page_pool: " fmt
 
 #include <kunit/visibility.h>
+#include <linux/capability.h>
+#include <linux/file.h>
 #include <linux/jiffies.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
@@ -60,7 +67,7 @@ static u32 page_pools_next_id;
  * Stalled pools
  *
  * A destroyed pool with pages out is nothing unusual, and whoever can list
- * pools sees it and since when. The log is for those that are listed nowhere.
+ * pools sees it and since when. The log is for those that no namespace lists.
  * One timer serves all of them. It runs only while there is such a pool, it is
  * deferrable, and it counts jiffies: setting a clock changes nothing.
  */
@@ -242,22 +249,148 @@ static int page_pool_nl_put_pool(struct sk_buff *msg,
 	if (nla_put_uint(msg, NETDEV_A_PAGE_POOL_ID, pool->user.id))
 		return -EMSGSIZE;
 
-	return dev ? nla_put_u32(msg, NETDEV_A_PAGE_POOL_IFINDEX, dev->ifindex) :
-		     0;
+	if (!dev || !pool->user.net)
+		return 0;
+
+	return nla_put_u32(msg, NETDEV_A_PAGE_POOL_IFINDEX, dev->ifindex);
+}
+
+/* Where a pool's pages are, from one look. */
+struct page_pool_pages {
+	u32 inflight;
+	u32 array;
+	u32 staged;
+	u32 ring;
+	u32 held;		/* what is left */
+	u32 ring_size;
+	u64 allocated;
+	u64 released;
+};
+
+static u32 page_pool_staged_count(const struct page_pool *pool)
+{
+	u32 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const struct page_pool_pcpu *pcpu = per_cpu_ptr(pool->pcpu, cpu);
+		/* The CPU goes on staging; any moment's number will do. */
+		u32 n = data_race(READ_ONCE(pcpu->stage_next));
+
+		if (n < PP_STAGE_SIZE)
+			sum += n;
+	}
+
+	return sum;
+}
+
+/* The lock keeps producers from moving, and the ring from being closed, but
+ * not the consumer.
+ */
+static u32 page_pool_ring_count(struct ptr_ring *ring, u32 *size)
+{
+	u32 head, n = 0;
+
+	spin_lock_bh(&ring->producer_lock);
+	*size = ring->size;
+	if (ring->size) {
+		head = READ_ONCE(ring->consumer_head);
+		if (head < ring->producer)
+			n = ring->producer - head;
+		else if (head > ring->producer || READ_ONCE(ring->queue[head]))
+			n = ring->size - (head - ring->producer);
+	}
+	spin_unlock_bh(&ring->producer_lock);
+
+	return n;
+}
+
+/* Pages move while they are counted: no count may exceed what is left by those
+ * before it, so that all add up.
+ */
+static u32 page_pool_take(u32 *left, u32 n)
+{
+	n = min(n, *left);
+	*left -= n;
+
+	return n;
+}
+
+static void page_pool_get_pages(const struct page_pool *pool,
+				struct page_pool_pages *pages)
+{
+	/* the lock in it is all that is written */
+	struct ptr_ring *ring = (struct ptr_ring *)&pool->ring;
+	u32 array, staged, in_ring, hold, left;
+
+	array = READ_ONCE(pool->fill) & PP_FILL_COUNT;
+	staged = page_pool_staged_count(pool);
+	in_ring = page_pool_ring_count(ring, &pages->ring_size);
+	hold = READ_ONCE(pool->pages_state_hold_cnt);
+	left = max_t(s32, hold - atomic_read(&pool->pages_state_release_cnt), 0);
+
+	pages->inflight = left;
+	pages->array = page_pool_take(&left, array);
+	pages->staged = page_pool_take(&left, staged);
+	pages->ring = page_pool_take(&left, in_ring);
+	pages->held = left;
+	pages->allocated = page_pool_allocated(pool, hold);
+	pages->released = pages->allocated - pages->inflight;
+}
+
+static int page_pool_nl_put_detail(struct sk_buff *msg,
+				   const struct page_pool *pool,
+				   const struct page_pool_pages *pages)
+{
+	u64 age = ktime_get_boottime_ns() - pool->user.created;
+	struct nlattr *nest;
+
+	nest = nla_nest_start(msg, NETDEV_A_PAGE_POOL_DETAIL);
+	if (!nest)
+		return -EMSGSIZE;
+
+	if (pool->user.dev_name &&
+	    nla_put_string(msg, NETDEV_A_PAGE_POOL_DETAIL_DEV_NAME,
+			   pool->user.dev_name))
+		return -EMSGSIZE;
+
+	if (nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_ORDER, pool->p.order) ||
+	    nla_put_s32(msg, NETDEV_A_PAGE_POOL_DETAIL_NODE,
+			READ_ONCE(pool->nid_want)) ||
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_FLAGS,
+			pool->slow.flags) ||
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_RING_SIZE,
+			pages->ring_size) ||
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_ARRAY, pages->array) ||
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_STAGED, pages->staged) ||
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_RING, pages->ring) ||
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_DETAIL_HELD, pages->held) ||
+	    nla_put_uint(msg, NETDEV_A_PAGE_POOL_DETAIL_ALLOCATED,
+			 pages->allocated) ||
+	    nla_put_uint(msg, NETDEV_A_PAGE_POOL_DETAIL_RELEASED,
+			 pages->released) ||
+	    nla_put_uint(msg, NETDEV_A_PAGE_POOL_DETAIL_AGE,
+			 div_u64(age, NSEC_PER_MSEC)))
+		return -EMSGSIZE;
+
+	nla_nest_end(msg, nest);
+	return 0;
 }
 
 static int page_pool_nl_put_state(struct sk_buff *msg,
 				  const struct page_pool *pool)
 {
-	u64 pages = page_pool_inflight(pool, false);
 	unsigned int napi_id = page_pool_napi_id(pool);
+	struct page_pool_pages pages;
+
+	page_pool_get_pages(pool, &pages);
 
 	if (napi_id && nla_put_uint(msg, NETDEV_A_PAGE_POOL_NAPI_ID, napi_id))
 		return -EMSGSIZE;
 
-	if (nla_put_uint(msg, NETDEV_A_PAGE_POOL_INFLIGHT, pages) ||
+	if (nla_put_uint(msg, NETDEV_A_PAGE_POOL_INFLIGHT, pages.inflight) ||
 	    nla_put_uint(msg, NETDEV_A_PAGE_POOL_INFLIGHT_MEM,
-			 pages * (PAGE_SIZE << pool->p.order)))
+			 (u64)pages.inflight * (PAGE_SIZE << pool->p.order)))
 		return -EMSGSIZE;
 
 	if (pool->user.detached &&
@@ -269,10 +402,11 @@ static int page_pool_nl_put_state(struct sk_buff *msg,
 	if (IS_ENABLED(CONFIG_NET_DEVMEM) && pool->mp_priv) {
 		const struct net_devmem_dmabuf_binding *binding = pool->mp_priv;
 
-		return nla_put_u32(msg, NETDEV_A_PAGE_POOL_DMABUF, binding->id);
+		if (nla_put_u32(msg, NETDEV_A_PAGE_POOL_DMABUF, binding->id))
+			return -EMSGSIZE;
 	}
 
-	return 0;
+	return page_pool_nl_put_detail(msg, pool, &pages);
 }
 
 /**
@@ -325,6 +459,114 @@ static const struct {
 	PP_STAT(RECYCLE_RELEASED_REFCNT, recycle_stats.released_refcnt),
 };
 
+static const struct {
+	u16 attr;
+	u16 offset;
+} page_pool_nl_cpu_stats[] = {
+#define PP_CPU_STAT(name, field)					\
+	{ NETDEV_A_PAGE_POOL_STATS_CPU_RECYCLE_##name,			\
+	  offsetof(struct page_pool_recycle_stats, field) }
+	PP_CPU_STAT(CACHED, cached),
+	PP_CPU_STAT(CACHE_FULL, cache_full),
+	PP_CPU_STAT(RING, ring),
+	PP_CPU_STAT(RING_FULL, ring_full),
+	PP_CPU_STAT(RELEASED_REFCNT, released_refcnt),
+	PP_CPU_STAT(RELEASED_PFMEMALLOC, released_pfmemalloc),
+	PP_CPU_STAT(RELEASED_NID, released_nid),
+#undef PP_CPU_STAT
+};
+
+/* The length of a nest has 16 bits. */
+VISIBLE_IF_KUNIT unsigned int page_pool_nl_nest_max = U16_MAX;
+EXPORT_SYMBOL_IF_KUNIT(page_pool_nl_nest_max);
+
+/* All counters of a CPU in a nest */
+#define PP_CPU_STATS_SIZE						\
+	(nla_total_size(0) + nla_total_size(sizeof(u32)) +		\
+	 ARRAY_SIZE(page_pool_nl_cpu_stats) * nla_total_size(sizeof(u64)))
+
+static int page_pool_nl_put_cpu_stats(struct sk_buff *msg, int cpu,
+				      const struct page_pool_recycle_stats *stats)
+{
+	struct nlattr *nest;
+	unsigned int i;
+
+	nest = nla_nest_start(msg, NETDEV_A_PAGE_POOL_STATS_DETAIL_CPU);
+	if (!nest || nla_put_u32(msg, NETDEV_A_PAGE_POOL_STATS_CPU_CPU, cpu))
+		return -EMSGSIZE;
+
+	for (i = 0; i < ARRAY_SIZE(page_pool_nl_cpu_stats); i++) {
+		const u64 *val = (void *)stats + page_pool_nl_cpu_stats[i].offset;
+
+		if (nla_put_uint(msg, page_pool_nl_cpu_stats[i].attr, *val))
+			return -EMSGSIZE;
+	}
+
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static int page_pool_nl_put_stats_detail(struct sk_buff *msg,
+					 const struct page_pool *pool,
+					 const struct page_pool_stats *stats)
+{
+	const struct page_pool_recycle_stats *sum = &stats->recycle_stats;
+	struct page_pool_recycle_stats one;
+	struct nlattr *nest;
+	unsigned char *cpus;
+	unsigned int size;
+	int cpu;
+
+	nest = nla_nest_start(msg, NETDEV_A_PAGE_POOL_STATS_DETAIL);
+	if (!nest)
+		return -EMSGSIZE;
+
+	if (nla_put_uint(msg,
+			 NETDEV_A_PAGE_POOL_STATS_DETAIL_RECYCLE_RELEASED_PFMEMALLOC,
+			 sum->released_pfmemalloc) ||
+	    nla_put_uint(msg,
+			 NETDEV_A_PAGE_POOL_STATS_DETAIL_RECYCLE_RELEASED_NID,
+			 sum->released_nid))
+		return -EMSGSIZE;
+
+	cpus = skb_tail_pointer(msg);
+	for_each_possible_cpu(cpu) {
+		page_pool_get_cpu_stats(pool, cpu, &one);
+		if (!memchr_inv(&one, 0, sizeof(one)))
+			continue;
+
+		/* Some of the CPUs would be worse than none. */
+		size = skb_tail_pointer(msg) - (unsigned char *)nest;
+		if (size + PP_CPU_STATS_SIZE > page_pool_nl_nest_max) {
+			nlmsg_trim(msg, cpus);
+			break;
+		}
+		if (page_pool_nl_put_cpu_stats(msg, cpu, &one))
+			return -EMSGSIZE;
+	}
+
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+/* What page_pool_nl_stats_fill() may write: for every CPU that may have
+ * something to say, and fits. No more than usual if that will do, for readers
+ * are known to have room for that.
+ */
+static unsigned int page_pool_nl_stats_size(void)
+{
+	size_t size = NLMSG_HDRLEN + GENL_HDRLEN +
+		      nla_total_size(0) + nla_total_size(sizeof(u64)) +
+		      nla_total_size(sizeof(u32)) +
+		      ARRAY_SIZE(page_pool_nl_stats) *
+				nla_total_size(sizeof(u64)) +
+		      nla_total_size(0) + 2 * nla_total_size(sizeof(u64));
+
+	size += min_t(size_t, num_possible_cpus() * PP_CPU_STATS_SIZE, U16_MAX);
+
+	return max_t(size_t, size, NLMSG_GOODSIZE);
+}
+
 static int page_pool_nl_put_stats(struct sk_buff *msg,
 				  const struct page_pool *pool)
 {
@@ -339,7 +581,8 @@ static int page_pool_nl_put_stats(struct sk_buff *msg,
 		if (nla_put_uint(msg, page_pool_nl_stats[i].attr, *val))
 			return -EMSGSIZE;
 	}
-	return 0;
+
+	return page_pool_nl_put_stats_detail(msg, pool, &stats);
 }
 
 /**
@@ -378,17 +621,30 @@ no_room:
 EXPORT_SYMBOL_IF_KUNIT(page_pool_nl_stats_fill);
 #endif /* CONFIG_PAGE_POOL_STATS */
 
-/* Tell the namespace that is shown the pool. */
+/* For device-less pools: pass over listeners who may not hear of them. Who has
+ * opened the socket counts, not who reads from it.
+ */
+static int page_pool_nl_filter(struct sock *listener, struct sk_buff *msg,
+			       void *data)
+{
+	return sock_net(listener) != &init_net ||
+	       !file_ns_capable(listener->sk_socket->file, &init_user_ns,
+				CAP_NET_ADMIN);
+}
+
+/* Tell those who are shown the pool. */
 static void page_pool_nl_notify(const struct page_pool *pool, u8 cmd)
 {
-	struct net *net = pool->user.net;
+	netlink_filter_fn filter = pool->user.net ? NULL : page_pool_nl_filter;
+	struct net *net = pool->user.net ?: &init_net;
 	struct genl_info info;
 	struct sk_buff *msg;
 
 	lockdep_assert_held(&page_pools_lock);
 
-	if (!net || !genl_has_listeners(&netdev_nl_family, net,
-					NETDEV_NLGRP_PAGE_POOL))
+	if (pool->user.moving)
+		return;
+	if (!genl_has_listeners(&netdev_nl_family, net, NETDEV_NLGRP_PAGE_POOL))
 		return;
 
 	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
@@ -401,29 +657,56 @@ static void page_pool_nl_notify(const struct page_pool *pool, u8 cmd)
 		return;
 	}
 
-	genlmsg_multicast_netns(&netdev_nl_family, net, msg, 0,
-				NETDEV_NLGRP_PAGE_POOL, GFP_KERNEL);
+	genlmsg_multicast_netns_filtered(&netdev_nl_family, net, msg, 0,
+					 NETDEV_NLGRP_PAGE_POOL, GFP_KERNEL,
+					 filter, NULL);
 }
 
 /*
  * Requests
  */
 
-/* One pool, named by the attribute @id, which the policy has checked. */
-static int page_pool_nl_do(struct genl_info *info, const struct nlattr *id,
-			   page_pool_nl_fill_fn *fill)
+/* @request is the one to be answered. Its sender, and who has opened the
+ * socket, must both be up to it.
+ */
+static struct page_pool_nl_reader
+page_pool_nl_reader(const struct net *net, const struct sk_buff *request)
 {
+	return (struct page_pool_nl_reader) {
+		.net = net,
+		.admin = net == &init_net &&
+			 netlink_capable(request, CAP_NET_ADMIN),
+	};
+}
+
+static bool page_pool_nl_is_shown(const struct page_pool *pool,
+				  const struct page_pool_nl_reader *reader)
+{
+	if (pool->user.net)
+		return pool->user.net == reader->net;
+
+	return reader->admin && !pool->user.moving;
+}
+
+/* One pool, named by the attribute @id, which the policy has checked. */
+static int page_pool_nl_do(struct sk_buff *skb, struct genl_info *info,
+			   const struct nlattr *id, page_pool_nl_fill_fn *fill,
+			   unsigned int size)
+{
+	struct page_pool_nl_reader reader;
 	const struct page_pool *pool;
 	struct sk_buff *msg;
 	int err;
 
-	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	msg = genlmsg_new(size, GFP_KERNEL);
 	if (!msg)
 		return -ENOMEM;
 
+	reader = page_pool_nl_reader(genl_info_net(info), skb);
+
 	mutex_lock(&page_pools_lock);
 	pool = xa_load(&page_pools, nla_get_uint(id));
-	if (pool && pool->user.net == genl_info_net(info)) {
+	if (pool && page_pool_nl_is_shown(pool, &reader)) {
 		err = fill(msg, pool, info);
 	} else {
 		NL_SET_BAD_ATTR(info->extack, id);
@@ -439,9 +722,9 @@ static int page_pool_nl_do(struct genl_info *info, const struct nlattr *id,
 }
 
 /**
- * page_pool_nl_dump() - append a message for each pool of a namespace
+ * page_pool_nl_dump() - append a message for each pool that a reader is shown
  * @msg: where to
- * @net: namespace of the reader
+ * @reader: the reader
  * @ifindex: only pools of this device, 0 for all
  * @next: first id to look at; moved on to the first one that had no room
  * @info: the dump request
@@ -454,8 +737,8 @@ static int page_pool_nl_do(struct genl_info *info, const struct nlattr *id,
  * Return: 0 when the dump is complete, -EMSGSIZE to go on with the next @msg.
  */
 VISIBLE_IF_KUNIT int page_pool_nl_dump(struct sk_buff *msg,
-				       const struct net *net, int ifindex,
-				       unsigned long *next,
+				       const struct page_pool_nl_reader *reader,
+				       int ifindex, unsigned long *next,
 				       const struct genl_info *info,
 				       page_pool_nl_fill_fn *fill)
 {
@@ -467,8 +750,10 @@ VISIBLE_IF_KUNIT int page_pool_nl_dump(struct sk_buff *msg,
 	xa_for_each_start(&page_pools, id, pool, *next) {
 		const struct net_device *dev = pool->slow.netdev;
 
-		if (pool->user.net != net ||
-		    (ifindex && (!dev || dev->ifindex != ifindex)))
+		if (!page_pool_nl_is_shown(pool, reader))
+			continue;
+		if (ifindex && (!dev || !pool->user.net ||
+				dev->ifindex != ifindex))
 			continue;
 
 		err = fill(msg, pool, info);
@@ -494,8 +779,9 @@ static int page_pool_nl_dump_cb(struct sk_buff *msg, struct netlink_callback *cb
 {
 	struct page_pool_nl_dump_ctx *ctx = (void *)cb->ctx;
 	const struct genl_info *info = genl_info_dump(cb);
-	struct net *net = sock_net(msg->sk);
 	int index = ifindex ? nla_get_u32(ifindex) : 0;
+	struct net *net = sock_net(msg->sk);
+	struct page_pool_nl_reader reader;
 
 	NL_ASSERT_DUMP_CTX_FITS(struct page_pool_nl_dump_ctx);
 
@@ -515,7 +801,9 @@ static int page_pool_nl_dump_cb(struct sk_buff *msg, struct netlink_callback *cb
 	}
 	ctx->started = true;
 
-	return page_pool_nl_dump(msg, net, index, &ctx->next, info, fill);
+	reader = page_pool_nl_reader(net, cb->skb);
+
+	return page_pool_nl_dump(msg, &reader, index, &ctx->next, info, fill);
 }
 
 int netdev_nl_page_pool_get_doit(struct sk_buff *skb, struct genl_info *info)
@@ -523,8 +811,8 @@ int netdev_nl_page_pool_get_doit(struct sk_buff *skb, struct genl_info *info)
 	if (GENL_REQ_ATTR_CHECK(info, NETDEV_A_PAGE_POOL_ID))
 		return -EINVAL;
 
-	return page_pool_nl_do(info, info->attrs[NETDEV_A_PAGE_POOL_ID],
-			       page_pool_nl_fill);
+	return page_pool_nl_do(skb, info, info->attrs[NETDEV_A_PAGE_POOL_ID],
+			       page_pool_nl_fill, GENLMSG_DEFAULT_SIZE);
 }
 
 int netdev_nl_page_pool_get_dumpit(struct sk_buff *skb,
@@ -575,7 +863,14 @@ int netdev_nl_page_pool_stats_get_doit(struct sk_buff *skb,
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 
-	return page_pool_nl_do(info, id, page_pool_nl_stats_fill);
+	return page_pool_nl_do(skb, info, id, page_pool_nl_stats_fill,
+			       page_pool_nl_stats_size());
+}
+
+int netdev_nl_page_pool_stats_get_start(struct netlink_callback *cb)
+{
+	cb->min_dump_alloc = page_pool_nl_stats_size();
+	return 0;
 }
 
 int netdev_nl_page_pool_stats_get_dumpit(struct sk_buff *skb,
@@ -605,13 +900,27 @@ static void page_pool_drop_netdev(struct page_pool *pool)
 {
 	hlist_del(&pool->user.list);
 	pool->slow.netdev = NULL;
+	pool->user.moving = false;
 	hlist_add_head(&pool->user.list, &page_pools_nodev);
 }
 
+/* What is longer would be in the way of messages that have to have room. */
+#define PP_DEV_NAME_MAX		127
+
 int page_pool_list(struct page_pool *pool)
 {
+	const char *name = pool->p.dev ? dev_name(pool->p.dev) : NULL;
 	struct net_device *dev = pool->slow.netdev;
 	int err;
+
+	/* A device that is not registered yet may have none. */
+	if (name) {
+		pool->user.dev_name = kstrndup(name, PP_DEV_NAME_MAX,
+					       GFP_KERNEL);
+		if (!pool->user.dev_name)
+			return -ENOMEM;
+	}
+	pool->user.created = ktime_get_boottime_ns();
 
 	mutex_lock(&page_pools_lock);
 	err = xa_alloc_cyclic(&page_pools, &pool->user.id, pool, xa_limit_32b,
@@ -635,6 +944,8 @@ int page_pool_list(struct page_pool *pool)
 	page_pool_nl_notify(pool, NETDEV_CMD_PAGE_POOL_ADD_NTF);
 unlock:
 	mutex_unlock(&page_pools_lock);
+	if (err)
+		kfree(pool->user.dev_name);
 	return err;
 }
 
@@ -662,6 +973,7 @@ void page_pool_unlist(struct page_pool *pool)
 	hlist_del(&pool->user.list);
 	xa_erase(&page_pools, pool->user.id);
 	mutex_unlock(&page_pools_lock);
+	kfree(pool->user.dev_name);
 }
 
 /* For when the NAPI goes before the pool. A reader that found the link before
@@ -727,6 +1039,7 @@ static void page_pool_netdev_leaves(struct net_device *dev)
 		if (moves && !pool->user.detached) {
 			page_pool_nl_notify(pool, NETDEV_CMD_PAGE_POOL_DEL_NTF);
 			pool->user.net = NULL;
+			pool->user.moving = true;
 			continue;
 		}
 		page_pool_drop_netdev(pool);
@@ -734,17 +1047,25 @@ static void page_pool_netdev_leaves(struct net_device *dev)
 	}
 }
 
+/* Others are shown the pool from now on. */
+static void page_pool_set_net(struct page_pool *pool, struct net *net)
+{
+	page_pool_nl_notify(pool, NETDEV_CMD_PAGE_POOL_DEL_NTF);
+	pool->user.net = net;
+	pool->user.moving = false;
+	page_pool_nl_notify(pool, NETDEV_CMD_PAGE_POOL_ADD_NTF);
+}
+
+/* Pools may also have been created before the device was registered, or while
+ * it was between two namespaces.
+ */
 static void page_pool_netdev_arrives(struct net_device *dev)
 {
 	struct page_pool *pool;
 
 	hlist_for_each_entry(pool, &dev->page_pools, user.list) {
-		if (pool->user.net == dev_net(dev))
-			continue;
-		/* created while the device was between two namespaces? */
-		page_pool_nl_notify(pool, NETDEV_CMD_PAGE_POOL_DEL_NTF);
-		pool->user.net = dev_net(dev);
-		page_pool_nl_notify(pool, NETDEV_CMD_PAGE_POOL_ADD_NTF);
+		if (pool->user.net != dev_net(dev))
+			page_pool_set_net(pool, dev_net(dev));
 	}
 }
 
@@ -772,7 +1093,7 @@ static struct notifier_block page_pool_netdev_nb = {
 	.notifier_call = page_pool_netdev_event,
 };
 
-/* Nobody is left to read there: orphans become hidden. */
+/* Nobody is left to read there: orphans become device-less. */
 static void __net_exit page_pool_net_exit(struct net *net)
 {
 	struct page_pool *pool;
@@ -781,7 +1102,7 @@ static void __net_exit page_pool_net_exit(struct net *net)
 	hlist_for_each_entry(pool, &page_pools_nodev, user.list) {
 		if (pool->user.net != net)
 			continue;
-		pool->user.net = NULL;
+		page_pool_set_net(pool, NULL);
 		page_pool_watch(pool);
 	}
 	mutex_unlock(&page_pools_lock);

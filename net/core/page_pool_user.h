@@ -15,6 +15,17 @@ struct net;
 struct page_pool;
 struct sk_buff;
 
+/**
+ * struct page_pool_nl_reader - who asks
+ * @net: his namespace
+ * @admin: it is the initial one, and he may administer it: he is shown what
+ *	no namespace is shown, too
+ */
+struct page_pool_nl_reader {
+	const struct net *net;
+	bool admin;
+};
+
 typedef int page_pool_nl_fill_fn(struct sk_buff *msg,
 				 const struct page_pool *pool,
 				 const struct genl_info *info);
@@ -38,10 +49,12 @@ extern struct mutex page_pools_lock;
 
 page_pool_nl_fill_fn page_pool_nl_fill;
 page_pool_nl_fill_fn page_pool_nl_stats_fill;
-int page_pool_nl_dump(struct sk_buff *msg, const struct net *net, int ifindex,
+int page_pool_nl_dump(struct sk_buff *msg,
+		      const struct page_pool_nl_reader *reader, int ifindex,
 		      unsigned long *next, const struct genl_info *info,
 		      page_pool_nl_fill_fn *fill);
 
+extern unsigned int page_pool_nl_nest_max;
 extern struct delayed_work page_pool_stalled_timer;
 extern unsigned long page_pool_stalled_after;
 unsigned long page_pool_stalled_look(u64 now,

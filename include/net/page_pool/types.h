@@ -251,6 +251,7 @@ struct page_pool {
 	int nid_want;			/* node with memory that is wanted */
 	int nid_served;			/* node of the last page that came in */
 	u32 nid_recheck;		/* ring entries of before the last change */
+	u32 hold_halves;		/* times the hold count's top bit turned */
 	u32 dma_next;			/* slot to try next */
 	u32 dma_cap;			/* slots that exist */
 	u32 dma_limit;			/* slots that may exist */
@@ -297,12 +298,15 @@ struct page_pool {
 	/* What user space sees; page_pool_user.c's, under its page_pools_lock. */
 	struct {
 		struct hlist_node list;	/* of a device, or of pools without one */
-		struct net *net;	/* readers of it see the pool; or NULL */
+		struct net *net;	/* readers of it see the pool; NULL: none */
 		u64 detach_time;	/* boot time, seconds, if @detached */
-		u64 hidden_since;	/* jiffies64: detached and seen by nobody */
+		u64 hidden_since;	/* jiffies64: detached, in no namespace */
+		u64 created;		/* boot time, nanoseconds */
+		char *dev_name;		/* of p.dev, which may go before we do */
 		u32 id;
 		bool detached;		/* destroyed by its owner, pages are out */
 		bool warned;		/* was named in a line of the log */
+		bool moving;		/* the device is between two namespaces */
 	} user;
 };
 

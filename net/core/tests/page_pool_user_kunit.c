@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit tests of what user space sees of page pools: netlink messages that have
- * no room, dumps over many messages, devices that go, NAPI instances that come
- * and go, and the line in the log about stalled pools.
+ * no room, dumps over many messages, who is shown what, where the pages are,
+ * devices that go, NAPI instances that come and go, and the line in the log
+ * about stalled pools.
  */
 
 #include <kunit/test.h>
@@ -14,6 +15,7 @@
 #include <net/page_pool/helpers.h>
 #include <uapi/linux/netdev.h>
 
+#include "../page_pool_priv.h"
 #include "../page_pool_user.h"
 
 #define PPU_POOLS	7
@@ -23,6 +25,7 @@ struct ppu_ctx {
 	struct genl_family family;	/* only its numbers matter here */
 	struct genl_info info;
 	struct sk_buff *skb;
+	bool admin;			/* reader of dumps */
 };
 
 static const struct net_device_ops ppu_netdev_ops = {
@@ -103,8 +106,12 @@ static int ppu_dump(struct kunit *test, struct sk_buff *skb, int ifindex,
 		    unsigned long *next)
 {
 	struct ppu_ctx *ctx = test->priv;
+	const struct page_pool_nl_reader reader = {
+		.net = &init_net,
+		.admin = ctx->admin,
+	};
 
-	return page_pool_nl_dump(skb, &init_net, ifindex, next, &ctx->info,
+	return page_pool_nl_dump(skb, &reader, ifindex, next, &ctx->info,
 				 page_pool_nl_fill);
 }
 
@@ -121,6 +128,31 @@ static s64 ppu_value(struct kunit *test, const struct page_pool *pool, int type)
 
 	KUNIT_ASSERT_EQ(test, ppu_fill(test, skb, pool, page_pool_nl_fill), 0);
 	attr = ppu_attr(nlmsg_hdr(skb), type);
+	return attr ? nla_get_uint(attr) : -1;
+}
+
+/* An attribute of the detail nest of a pool's message, which stays valid until
+ * the next message is made.
+ */
+static const struct nlattr *
+ppu_detail_attr(struct kunit *test, const struct page_pool *pool, int type,
+		page_pool_nl_fill_fn *fill, int nest_type)
+{
+	struct sk_buff *skb = ppu_skb(test, PPU_ROOM);
+	const struct nlattr *nest;
+
+	KUNIT_ASSERT_EQ(test, ppu_fill(test, skb, pool, fill), 0);
+	nest = ppu_attr(nlmsg_hdr(skb), nest_type);
+	KUNIT_ASSERT_NOT_NULL(test, nest);
+	return nla_find_nested(nest, type);
+}
+
+static s64 ppu_detail(struct kunit *test, const struct page_pool *pool, int type)
+{
+	const struct nlattr *attr;
+
+	attr = ppu_detail_attr(test, pool, type, page_pool_nl_fill,
+			       NETDEV_A_PAGE_POOL_DETAIL);
 	return attr ? nla_get_uint(attr) : -1;
 }
 
@@ -538,6 +570,443 @@ static void ppu_unregistered_dev(struct kunit *test)
 	ppu_put(page);
 }
 
+/* Who is shown a pool that no namespace owns: whoever administers the initial
+ * one, and nobody else.
+ */
+static void ppu_device_less(struct kunit *test)
+{
+	struct net_device *dev = ppu_dev(test, false);
+	struct page_pool *pool = ppu_pool(test, NULL);
+	struct page_pool *early = ppu_pool(test, dev);
+	struct ppu_ctx *ctx = test->priv;
+	u32 id = early->user.id;
+	struct page *page;
+	s64 index = 0;
+
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, pool->user.id, 0, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, NULL), 0);
+	ctx->admin = true;
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, pool->user.id, 0, &index), 1);
+	KUNIT_EXPECT_EQ(test, index, -1);
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, pool->user.id, LOOPBACK_IFINDEX,
+					 NULL), 0);
+	index = 0;
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, &index), 1);
+	KUNIT_EXPECT_EQ(test, index, -1);
+	page_pool_destroy(pool);
+
+	/* registered: the namespace's, for everybody in it */
+	KUNIT_ASSERT_EQ(test, register_netdev(dev), 0);
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, &index), 1);
+	KUNIT_EXPECT_EQ(test, index, dev->ifindex);
+	ctx->admin = false;
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, NULL), 1);
+
+	/* on the way to another namespace: nobody's */
+	mutex_lock(&page_pools_lock);
+	early->user.net = NULL;
+	early->user.moving = true;
+	mutex_unlock(&page_pools_lock);
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, NULL), 0);
+	ctx->admin = true;
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, NULL), 0);
+
+	/* destroyed there, of all places: it must not stay invisible */
+	page = ppu_page(test, early);
+	page_pool_destroy(early);
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, &index), 1);
+	KUNIT_EXPECT_EQ(test, index, -1);
+	ctx->admin = false;
+	KUNIT_EXPECT_EQ(test, ppu_listed(test, id, 0, NULL), 0);
+	ppu_put(page);
+
+	ctx->admin = true;
+	KUNIT_EXPECT_TRUE(test, ppu_gone(test, id));
+	ppu_dev_gone(dev);
+}
+
+static void ppu_expect_pages(struct kunit *test, const struct page_pool *pool,
+			     int array, int staged, int ring, int held, int line)
+{
+	const struct {
+		int type;
+		s64 want;
+	} pages[] = {
+		{ NETDEV_A_PAGE_POOL_DETAIL_ARRAY, array },
+		{ NETDEV_A_PAGE_POOL_DETAIL_STAGED, staged },
+		{ NETDEV_A_PAGE_POOL_DETAIL_RING, ring },
+		{ NETDEV_A_PAGE_POOL_DETAIL_HELD, held },
+	};
+	s64 in, out;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		KUNIT_EXPECT_EQ_MSG(test, ppu_detail(test, pool, pages[i].type),
+				    pages[i].want, "attribute %d at line %d",
+				    pages[i].type, line);
+	KUNIT_EXPECT_EQ_MSG(test,
+			    ppu_value(test, pool, NETDEV_A_PAGE_POOL_INFLIGHT),
+			    array + staged + ring + held, "line %d", line);
+	in = ppu_detail(test, pool, NETDEV_A_PAGE_POOL_DETAIL_ALLOCATED);
+	out = ppu_detail(test, pool, NETDEV_A_PAGE_POOL_DETAIL_RELEASED);
+	KUNIT_EXPECT_EQ_MSG(test, in - out, array + staged + ring + held,
+			    "line %d", line);
+}
+
+#define ppu_expect_pages(test, pool, ...)				\
+	ppu_expect_pages(test, pool, __VA_ARGS__, __LINE__)
+
+/* Where the pages are. A refill of a pool of order 0 brings half an array. */
+static void ppu_pages(struct kunit *test)
+{
+	enum { RING = 8, MANY = 3 * RING };
+	const struct page_pool_params params = {
+		.order = 1,
+		.pool_size = RING,
+		.nid = NUMA_NO_NODE,
+	};
+	struct page_pool *pool = page_pool_create(&params);
+	struct page *page[MANY];
+	int i, round;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(pool));
+	ppu_expect_pages(test, pool, 0, 0, 0, 0);
+	KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_RING_SIZE),
+			RING);
+
+	for (i = 0; i < MANY; i++)
+		page[i] = ppu_page(test, pool);
+	ppu_expect_pages(test, pool, 0, 0, 0, MANY);
+
+	/* the array, as its consumer fills it */
+	local_bh_disable();
+	for (i = 0; i < RING; i++)
+		page_pool_recycle_direct(pool, page[i]);
+	local_bh_enable();
+	ppu_expect_pages(test, pool, RING, 0, 0, MANY - RING);
+
+	/* the ring, one by one until it is full, and one too many */
+	for (i = RING; i < 2 * RING; i++) {
+		ppu_put(page[i]);
+		ppu_expect_pages(test, pool, RING, 0, i - RING + 1,
+				 MANY - i - 1);
+	}
+	ppu_put(page[2 * RING]);
+	ppu_expect_pages(test, pool, RING, 0, RING, MANY - 2 * RING - 1);
+	KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_RELEASED), 1);
+
+	/* and wherever the ring starts */
+	for (i = 0; i < RING; i++)
+		page[i] = ppu_page(test, pool);
+	ppu_expect_pages(test, pool, 0, 0, RING, MANY - RING - 1);
+	for (round = 0; round < RING; round++) {
+		for (i = RING; i < 2 * RING; i++)
+			page[i] = ppu_page(test, pool);
+		ppu_expect_pages(test, pool, 0, 0, 0, MANY - 1);
+		for (i = RING; i < 2 * RING - 1; i++)
+			ppu_put(page[i]);
+		ppu_expect_pages(test, pool, 0, 0, RING - 1, MANY - RING);
+		page[RING] = ppu_page(test, pool);
+		ppu_expect_pages(test, pool, RING - 2, 0, 0, MANY - RING + 1);
+		ppu_put(page[RING]);
+		ppu_put(page[2 * RING - 1]);
+		ppu_expect_pages(test, pool, RING - 2, 0, 2, MANY - RING - 1);
+		for (i = 0; i < RING - 2; i++)
+			page[RING + i] = ppu_page(test, pool);
+		ppu_expect_pages(test, pool, 0, 0, 2, MANY - 3);
+		for (i = 0; i < RING - 2; i++)
+			ppu_put(page[RING + i]);
+	}
+
+	for (i = 0; i < RING; i++)
+		page_pool_put_full_page(pool, page[i], false);
+	for (i = 2 * RING + 1; i < MANY; i++)
+		ppu_put(page[i]);
+	ppu_expect_pages(test, pool, 0, 0, RING, 0);
+	page_pool_destroy(pool);
+}
+
+/* What CPUs have staged at the time, pretended: no CPU can be stopped there. */
+static void ppu_pages_staged(struct kunit *test)
+{
+	struct page_pool *pool = ppu_pool(test, NULL);
+	int here = raw_smp_processor_id();
+	struct page *page[8];
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(page); i++)
+		page[i] = ppu_page(test, pool);
+	i = ppu_detail(test, pool, NETDEV_A_PAGE_POOL_DETAIL_ARRAY);
+	ppu_expect_pages(test, pool, i, 0, 0, 8);
+
+	WRITE_ONCE(per_cpu_ptr(pool->pcpu, here)->stage_next, 3);
+	ppu_expect_pages(test, pool, i, 3, 0, 5);
+	/* nothing is in a stage that a section has just begun with */
+	WRITE_ONCE(per_cpu_ptr(pool->pcpu, here)->stage_next, 0);
+	ppu_expect_pages(test, pool, i, 0, 0, 8);
+	/* more than there are: counted at different moments */
+	WRITE_ONCE(per_cpu_ptr(pool->pcpu, here)->stage_next, PP_STAGE_SIZE - 1);
+	ppu_expect_pages(test, pool, i, 8, 0, 0);
+	WRITE_ONCE(per_cpu_ptr(pool->pcpu, here)->stage_next, PP_STAGE_SIZE);
+	ppu_expect_pages(test, pool, i, 0, 0, 8);
+
+	for (i = 0; i < ARRAY_SIZE(page); i++)
+		ppu_put(page[i]);
+	page_pool_destroy(pool);
+}
+
+/* The counts of pages wrap; their number does not. */
+static void ppu_pages_wrap(struct kunit *test)
+{
+	const struct {
+		u32 halves, hold;
+		u64 want;
+	} reads[] = {
+		{ 0, 0, 0 },
+		{ 0, 0x7fffffff, 0x7fffffff },
+		{ 1, 0x80000000, 0x80000000 },
+		{ 1, 0xffffffff, 0xffffffff },
+		{ 2, 0, 0x100000000 },
+		{ 5, 0x80000005, 0x280000005 },
+		/* the number of halves was read too early */
+		{ 0, 0x80000003, 0x80000003 },
+		{ 1, 0x00000003, 0x100000003 },
+		/* or too late */
+		{ 1, 0x7ffffffe, 0x7ffffffe },
+		{ 2, 0xfffffffe, 0xfffffffe },
+	};
+	struct page_pool *pool = ppu_pool(test, NULL);
+	s64 before, after;
+	struct page *page;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(reads); i++) {
+		pool->hold_halves = reads[i].halves;
+		KUNIT_EXPECT_EQ_MSG(test,
+				    page_pool_allocated(pool, reads[i].hold),
+				    reads[i].want, "line %d", i);
+	}
+
+	for (i = 0; i < 2; i++) {
+		pool->hold_halves = 1 + i;
+		pool->pages_state_hold_cnt = i ? 0x7ffffffe : 0xfffffffe;
+		atomic_set(&pool->pages_state_release_cnt,
+			   pool->pages_state_hold_cnt);
+		if (i)
+			pool->hold_halves = 2;
+		before = ppu_detail(test, pool,
+				    NETDEV_A_PAGE_POOL_DETAIL_ALLOCATED);
+		KUNIT_EXPECT_EQ(test, before, i ? 0x17ffffffe : 0xfffffffe);
+		/* a batch of pages */
+		page = ppu_page(test, pool);
+		after = ppu_detail(test, pool,
+				   NETDEV_A_PAGE_POOL_DETAIL_ALLOCATED);
+		KUNIT_EXPECT_EQ(test, after - before,
+				ppu_value(test, pool,
+					  NETDEV_A_PAGE_POOL_INFLIGHT));
+		KUNIT_EXPECT_EQ(test, pool->hold_halves, 2 + i);
+		KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+						 NETDEV_A_PAGE_POOL_DETAIL_RELEASED),
+				before);
+		ppu_put(page);
+		page_pool_destroy(pool);
+		pool = ppu_pool(test, NULL);
+	}
+	page_pool_destroy(pool);
+}
+
+static const char *ppu_dev_name(struct kunit *test, const struct page_pool *pool)
+{
+	const struct nlattr *attr;
+
+	attr = ppu_detail_attr(test, pool, NETDEV_A_PAGE_POOL_DETAIL_DEV_NAME,
+			       page_pool_nl_fill, NETDEV_A_PAGE_POOL_DETAIL);
+	return attr ? nla_data(attr) : NULL;
+}
+
+static void ppu_detail_values(struct kunit *test)
+{
+	struct page_pool_params params = {
+		.order = 2,
+		.pool_size = 32,
+		.nid = NUMA_NO_NODE,
+	};
+	struct net_device *dev = ppu_dev(test, true);
+	struct net_device *nameless = ppu_dev(test, false);
+	char name[IFNAMSIZ];
+	struct page_pool *pool;
+	struct page *page;
+	struct device *fat;
+	s64 age;
+
+	strscpy(name, dev->name);
+	params.dev = &dev->dev;
+	pool = page_pool_create(&params);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(pool));
+	page = ppu_page(test, pool);
+	KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_ORDER), 2);
+	KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_NODE),
+			page_to_nid(page));
+	KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_FLAGS), 0);
+	KUNIT_EXPECT_STREQ(test, ppu_dev_name(test, pool), name);
+	age = ppu_detail(test, pool, NETDEV_A_PAGE_POOL_DETAIL_AGE);
+	KUNIT_EXPECT_GE(test, age, 0);
+	msleep(20);
+	KUNIT_EXPECT_GE(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_AGE),
+			age + 20);
+
+	/* the device goes first */
+	page_pool_destroy(pool);
+	ppu_dev_gone(dev);
+	KUNIT_EXPECT_STREQ(test, ppu_dev_name(test, pool), name);
+	KUNIT_EXPECT_EQ(test, ppu_detail(test, pool,
+					 NETDEV_A_PAGE_POOL_DETAIL_RING_SIZE),
+			0);
+	ppu_put(page);
+
+	/* no device, none with a name yet, and one with a long name */
+	params.dev = NULL;
+	pool = page_pool_create(&params);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(pool));
+	KUNIT_EXPECT_NULL(test, ppu_dev_name(test, pool));
+	page_pool_destroy(pool);
+
+	params.dev = &nameless->dev;
+	pool = page_pool_create(&params);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(pool));
+	KUNIT_EXPECT_NULL(test, ppu_dev_name(test, pool));
+	page_pool_destroy(pool);
+	free_netdev(nameless);
+
+	fat = kunit_kzalloc(test, sizeof(*fat), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fat);
+	fat->init_name = kunit_kmalloc(test, 200, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fat->init_name);
+	memset((char *)fat->init_name, 'x', 199);
+	((char *)fat->init_name)[199] = 0;
+	params.dev = fat;
+	pool = page_pool_create(&params);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(pool));
+	KUNIT_EXPECT_EQ(test, strlen(ppu_dev_name(test, pool)), 127);
+	page_pool_destroy(pool);
+}
+
+#ifdef CONFIG_PAGE_POOL_STATS
+/* What the message says of all CPUs and of @cpu, whose nest must be there */
+static u64 ppu_cpu_stat(struct kunit *test, const struct page_pool *pool,
+			int type, int cpu, u64 *all)
+{
+	struct sk_buff *skb = ppu_skb(test, PPU_ROOM);
+	const struct nlattr *detail, *nest;
+	int rem, seen = 0, last = -1;
+	u64 one = 0;
+
+	KUNIT_ASSERT_EQ(test, ppu_fill(test, skb, pool, page_pool_nl_stats_fill),
+			0);
+	detail = ppu_attr(nlmsg_hdr(skb), NETDEV_A_PAGE_POOL_STATS_DETAIL);
+	KUNIT_ASSERT_NOT_NULL(test, detail);
+	*all = 0;
+	nla_for_each_nested(nest, detail, rem) {
+		const struct nlattr *attr;
+		int id;
+
+		if (nla_type(nest) != NETDEV_A_PAGE_POOL_STATS_DETAIL_CPU)
+			continue;
+		attr = nla_find_nested(nest, NETDEV_A_PAGE_POOL_STATS_CPU_CPU);
+		KUNIT_ASSERT_NOT_NULL(test, attr);
+		id = nla_get_u32(attr);
+		KUNIT_EXPECT_GT(test, id, last);
+		last = id;
+		attr = nla_find_nested(nest, type);
+		KUNIT_ASSERT_NOT_NULL(test, attr);
+		*all += nla_get_uint(attr);
+		if (id == cpu) {
+			one = nla_get_uint(attr);
+			seen++;
+		}
+	}
+	KUNIT_EXPECT_EQ(test, seen, cpu < 0 ? 0 : 1);
+	return one;
+}
+
+static s64 ppu_stats_detail(struct kunit *test, const struct page_pool *pool,
+			    int type)
+{
+	const struct nlattr *attr;
+
+	attr = ppu_detail_attr(test, pool, type, page_pool_nl_stats_fill,
+			       NETDEV_A_PAGE_POOL_STATS_DETAIL);
+	return attr ? nla_get_uint(attr) : -1;
+}
+#endif
+
+static void ppu_stats_by_cpu(struct kunit *test)
+{
+#ifdef CONFIG_PAGE_POOL_STATS
+	const int ring = NETDEV_A_PAGE_POOL_STATS_CPU_RECYCLE_RING;
+	const int ref = NETDEV_A_PAGE_POOL_STATS_CPU_RECYCLE_RELEASED_REFCNT;
+	const int nid = NETDEV_A_PAGE_POOL_STATS_DETAIL_RECYCLE_RELEASED_NID;
+	const int pfmemalloc =
+		NETDEV_A_PAGE_POOL_STATS_DETAIL_RECYCLE_RELEASED_PFMEMALLOC;
+	struct page_pool *pool = ppu_pool(test, NULL);
+	int here, other = nr_cpu_ids - 1;
+	struct page *page;
+	u64 all;
+
+	/* nobody counted anything: no CPU is in it */
+	ppu_cpu_stat(test, pool, ring, -1, &all);
+
+	/* a page for the ring, one that somebody else has, one of the reserve */
+	migrate_disable();
+	here = smp_processor_id();
+	ppu_put(ppu_page(test, pool));
+	page = ppu_page(test, pool);
+	get_page(page);
+	ppu_put(page);
+	put_page(page);
+	page = ppu_page(test, pool);
+	page->lru.next = (void *)((unsigned long)page->lru.next | BIT(1));
+	ppu_put(page);
+	migrate_enable();
+
+	KUNIT_EXPECT_EQ(test, ppu_cpu_stat(test, pool, ring, here, &all), 1);
+	KUNIT_EXPECT_EQ(test, all, 1);
+	KUNIT_EXPECT_EQ(test, ppu_cpu_stat(test, pool, ref, here, &all), 1);
+	KUNIT_EXPECT_EQ(test, all, 1);
+	KUNIT_EXPECT_EQ(test, ppu_stats_detail(test, pool, pfmemalloc), 1);
+	KUNIT_EXPECT_EQ(test, ppu_stats_detail(test, pool, nid), 0);
+
+	/* each CPU is asked, the last one too */
+	per_cpu_ptr(pool->pcpu, other)->stats.released_nid = 5;
+	per_cpu_ptr(pool->pcpu, other)->stats.ring += 7;
+	KUNIT_EXPECT_EQ(test, ppu_cpu_stat(test, pool, ring, other, &all),
+			other == here ? 8 : 7);
+	KUNIT_EXPECT_EQ(test, all, 8);
+	KUNIT_EXPECT_EQ(test, ppu_stats_detail(test, pool, nid), 5);
+
+	/* no room in the nest: all CPUs or none */
+	page_pool_nl_nest_max = 100;
+	ppu_cpu_stat(test, pool, ring, -1, &all);
+	KUNIT_EXPECT_EQ(test, ppu_stats_detail(test, pool, nid), 5);
+	if (other != here) {
+		page_pool_nl_nest_max = 160;
+		ppu_cpu_stat(test, pool, ring, -1, &all);
+		KUNIT_EXPECT_EQ(test, all, 0);
+	}
+	page_pool_nl_nest_max = U16_MAX;
+
+	page_pool_destroy(pool);
+#else
+	kunit_skip(test, "kernel without CONFIG_PAGE_POOL_STATS");
+#endif
+}
+
 static unsigned long ppu_look(u64 now, struct page_pool_stalled_line *line)
 {
 	unsigned long delay;
@@ -782,6 +1251,12 @@ static struct kunit_case ppu_cases[] = {
 	KUNIT_CASE(ppu_detach_time),
 	KUNIT_CASE(ppu_inflight),
 	KUNIT_CASE(ppu_unregistered_dev),
+	KUNIT_CASE(ppu_device_less),
+	KUNIT_CASE(ppu_pages),
+	KUNIT_CASE(ppu_pages_staged),
+	KUNIT_CASE(ppu_pages_wrap),
+	KUNIT_CASE(ppu_detail_values),
+	KUNIT_CASE(ppu_stats_by_cpu),
 	KUNIT_CASE(ppu_stalled_schedule),
 	KUNIT_CASE(ppu_stalled_pause),
 	KUNIT_CASE(ppu_stalled_broken),

@@ -5,23 +5,14 @@ The life of a pool as netlink tells it: added, detached at a certain time,
 deleted by the last page that comes home, and a notification for each step.
 """
 
-from netlink_lib import (NetdevFamily, Netns, boottime, gone, ids, ksft_eq,
-                         ksft_ge, ksft_true, new_sim, of_dev, run)
+from netlink_lib import (NetdevFamily, Netns, boottime, gone, heard, ids,
+                         ksft_eq, ksft_ge, ksft_true, new_sim, of_dev, run)
 
 
 def listener():
     family = NetdevFamily()
     family.ntf_subscribe("page-pool")
     return family
-
-
-def heard(family, pool_id):
-    """What was said of a pool since the last call: names and messages."""
-    family.check_ntf()
-    said = [(ntf["name"], ntf["msg"]) for ntf in family.async_msg_queue
-            if ntf["msg"]["id"] == pool_id]
-    family.async_msg_queue.clear()
-    return said
 
 
 def detach_time(family):

@@ -39,8 +39,13 @@ def complete(family):
     ksft_eq(len(want), SIMS * QUEUES)
     ksft_eq(len(set(want)), SIMS * QUEUES)
 
+    # those without a device are between them, and are not forgotten either
+    all_ids = ids(pools(family))
+    ksft_true(len(all_ids) > len(want))
+    same(ids(pools(small)), all_ids)
     same(shown(pools(small), indexes), want)
     stats = [s["info"] for s in small.page_pool_stats_get({}, dump=True)]
+    same(ids(stats), all_ids)
     same(shown(stats, indexes), want)
 
     by_device = []

@@ -35,6 +35,12 @@ if hasattr(yaml, "CSafeLoader"):
     yaml.safe_load = lambda text: yaml.load(text, Loader=yaml.CSafeLoader)
 
 NLM_F_DUMP = 0x300
+NETLINK_GENERIC = 16
+SOL_NETLINK = 270
+NETLINK_CAP_ACK = 10
+NETLINK_EXT_ACK = 11
+NETLINK_GET_STRICT_CHK = 12
+NOBODY = 65534
 NlMsgs = sys.modules[YnlFamily.__module__].NlMsgs
 
 CLONE_NEWNET = 0x40000000
@@ -80,6 +86,26 @@ def small_family():
     # and that has one message waiting at a time
     family.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
     return family
+
+
+def fresh_socket(family):
+    """A new socket for the family, opened by who calls, where he is now."""
+    family.sock.close()
+    family.sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW,
+                                NETLINK_GENERIC)
+    for option in (NETLINK_CAP_ACK, NETLINK_EXT_ACK, NETLINK_GET_STRICT_CHK):
+        family.sock.setsockopt(SOL_NETLINK, option, 1)
+    family.async_msg_queue.clear()
+
+
+class Nobody:
+    """Without capabilities until the end of the block."""
+    def __enter__(self):
+        os.seteuid(NOBODY)
+        return self
+
+    def __exit__(self, ex_type, ex_value, ex_tb):
+        os.seteuid(0)
 
 
 class Netns:
@@ -230,6 +256,27 @@ def of_dev(family, sim):
 
 def ids(found):
     return [pool["id"] for pool in found]
+
+
+def has_stats(family):
+    return not error_of(family.page_pool_stats_get, {}, dump=True)
+
+
+def deviceless(found):
+    return [pool for pool in found if "ifindex" not in pool]
+
+
+def is_system(pool):
+    return "system-pool" in pool["detail"]["flags"]
+
+
+def heard(family, pool_id):
+    """What was said of a pool since the last call: names and messages."""
+    family.check_ntf()
+    said = [(ntf["name"], ntf["msg"]) for ntf in family.async_msg_queue
+            if ntf["msg"]["id"] == pool_id]
+    family.async_msg_queue.clear()
+    return said
 
 
 def gone(family, pool_id):

@@ -68,7 +68,9 @@ def _stats(cfg, netdevnl):
     for entry in dump:
         info = entry["info"]
         if info.get("ifindex") == cfg.ifindex:
-            out[info["id"]] = {k: v for k, v in entry.items() if k != "info"}
+            out[info["id"]] = {k: v for k, v in
+                               {**entry, **entry.get("detail", {})}.items()
+                               if k not in ("info", "detail", "cpu")}
     if not out:
         raise KsftSkipEx("no page pool of the device is listed")
     return out
@@ -232,6 +234,8 @@ def test_add_up(cfg, netdevnl) -> None:
         ksft_pr(f"pool {pool['id']}: {held} held, {pool['inflight']} in flight")
         ksft_ge(held, 0, f"held by users of pool {pool['id']}")
         ksft_ge(pool["inflight"], held, f"in flight of pool {pool['id']}")
+        if "detail" in pool:
+            ksft_eq(pool["detail"]["held"], held, f"held of pool {pool['id']}")
         if "detach-time" in pool:
             ksft_eq(pool["inflight"], held, "a detached pool parks nothing")
 
