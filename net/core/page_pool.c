@@ -229,6 +229,8 @@ static noinline void page_pool_release(struct page_pool *pool,
 {
 	struct page *page = __netmem_to_page(netmem);
 
+	page_pool_debug_leave(pool, netmem);
+
 	if (page_pool_has_provider(pool)) {
 		page_pool_release_provided(pool, netmem);
 		return;
@@ -241,6 +243,18 @@ static noinline void page_pool_release(struct page_pool *pool,
 	page_pool_count_release(pool, netmem);
 	put_page(page);
 }
+
+#ifdef CONFIG_DEBUG_PAGE_POOL
+/* As above, but somebody has let it go to the page allocator already. */
+void page_pool_debug_lost(struct page_pool *pool, netmem_ref netmem)
+{
+	if (pool->dma_map)
+		page_pool_dma_unmap(pool, netmem);
+
+	page_pool_clear_pp_info(netmem);
+	page_pool_count_release(pool, netmem);
+}
+#endif
 
 /**
  * page_pool_set_pp_info() - mark memory as a pool's
@@ -797,6 +811,8 @@ static __always_inline void page_pool_put_array(struct page_pool *pool,
 static noinline void page_pool_park_elsewhere(struct page_pool *pool,
 					      netmem_ref netmem)
 {
+	page_pool_debug_park(pool, netmem);
+
 	if (unlikely(in_hardirq() || in_nmi()))
 		page_pool_put_hardirq(pool, netmem);
 	else if (in_softirq() && page_pool_is_consumer(pool))
@@ -809,6 +825,8 @@ static noinline void page_pool_park_elsewhere(struct page_pool *pool,
 static __always_inline void
 page_pool_park(struct page_pool *pool, netmem_ref netmem, bool allow_direct)
 {
+	page_pool_debug_park(pool, netmem);
+
 	if (!allow_direct) {
 		if (unlikely(!page_pool_in_section()))
 			page_pool_park_elsewhere(pool, netmem);
@@ -822,7 +840,8 @@ page_pool_park(struct page_pool *pool, netmem_ref netmem, bool allow_direct)
 	/* Direct callers vouch for their context; they are checked in debug
 	 * kernels.
 	 */
-	if (IS_ENABLED(CONFIG_DEBUG_NET) && unlikely(in_hardirq()))
+	if ((IS_ENABLED(CONFIG_DEBUG_NET) ||
+	     IS_ENABLED(CONFIG_DEBUG_PAGE_POOL)) && unlikely(in_hardirq()))
 		page_pool_put_hardirq(pool, netmem);
 	else
 		page_pool_put_array(pool, netmem);
@@ -910,6 +929,9 @@ page_pool_put_one_page(struct page_pool *pool, struct page *page,
 void page_pool_put_unrefed_netmem(struct page_pool *pool, netmem_ref netmem,
 				  unsigned int dma_sync_size, bool allow_direct)
 {
+	if (!page_pool_debug_put(&pool, netmem, dma_sync_size, &allow_direct))
+		return;
+
 	if (unlikely(netmem_is_net_iov(netmem)))
 		page_pool_put_checked(pool, netmem, dma_sync_size,
 				      allow_direct);
@@ -932,9 +954,31 @@ EXPORT_SYMBOL(page_pool_put_unrefed_netmem);
 void page_pool_put_unrefed_page(struct page_pool *pool, struct page *page,
 				unsigned int dma_sync_size, bool allow_direct)
 {
+	if (!page_pool_debug_put(&pool, page_to_netmem(page), dma_sync_size,
+				 &allow_direct))
+		return;
+
 	page_pool_put_one_page(pool, page, dma_sync_size, allow_direct);
 }
 EXPORT_SYMBOL(page_pool_put_unrefed_page);
+
+/* For one of many pages: whether it really is @pool's to put. One of another
+ * pool is put there.
+ */
+static __always_inline bool page_pool_debug_put_to(struct page_pool *pool,
+						   struct page *page)
+{
+	struct page_pool *owner = pool;
+	bool direct = false;
+
+	if (!page_pool_debug_put(&owner, page_to_netmem(page), -1, &direct))
+		return false;
+	if (likely(owner == pool))
+		return true;
+
+	page_pool_put_one_page(owner, page, -1, false);
+	return false;
+}
 
 /**
  * page_pool_put_page_bulk() - give back one pool reference of each of many
@@ -963,10 +1007,14 @@ void page_pool_put_page_bulk(struct page_pool *pool, void **data, int count)
 		if (page_pool_unref_page(page, 1))
 			continue;
 
+		if (!page_pool_debug_put_to(pool, page))
+			continue;
+
 		if (unlikely(!page_pool_is_plain(pool, page)) &&
 		    !page_pool_prepare(pool, netmem, -1))
 			continue;
 
+		page_pool_debug_park(pool, netmem);
 		if (direct) {
 			if (likely(page_pool_array_count(pool) <
 				   PP_ALLOC_CACHE_SIZE)) {
@@ -1028,6 +1076,7 @@ static u32 page_pool_adopt(struct page_pool *pool, u32 n, gfp_t gfp)
 
 		page_pool_note_nid(pool, page);
 		page_pool_set_pp_info(pool, netmem);
+		page_pool_debug_park(pool, netmem);
 		trace_page_pool_state_hold(pool, netmem, ++hold);
 	}
 	adopted = i;
@@ -1046,6 +1095,7 @@ static u32 page_pool_adopt(struct page_pool *pool, u32 n, gfp_t gfp)
 static netmem_ref page_pool_array_start(struct page_pool *pool, u32 n)
 {
 	page_pool_array_move(pool, n - 1);
+	page_pool_debug_leave(pool, pool->cache[n - 1]);
 
 	return pool->cache[n - 1];
 }

@@ -106,6 +106,33 @@ static inline int page_pool_check_memory_provider(struct net_device *dev,
 }
 #endif
 
+/* page_pool_debug.c, which calls back page_pool_debug_lost() */
+#ifdef CONFIG_DEBUG_PAGE_POOL
+bool page_pool_debug_put(struct page_pool **pool, netmem_ref netmem,
+			 unsigned int dma_sync_size, bool *allow_direct);
+void page_pool_debug_park(const struct page_pool *pool, netmem_ref netmem);
+void page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem);
+void page_pool_debug_lost(struct page_pool *pool, netmem_ref netmem);
+#else
+static __always_inline bool page_pool_debug_put(struct page_pool **pool,
+						netmem_ref netmem,
+						unsigned int dma_sync_size,
+						bool *allow_direct)
+{
+	return true;
+}
+
+static __always_inline void
+page_pool_debug_park(const struct page_pool *pool, netmem_ref netmem)
+{
+}
+
+static __always_inline void
+page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem)
+{
+}
+#endif
+
 /* Counting. 64-bit machines add in place: plainly for the consumer, with the
  * one instruction of this_cpu_add() for puts, which softirqs may interrupt.
  * 32-bit machines need two, so a sequence count tells readers to look again.
@@ -221,6 +248,7 @@ static __always_inline netmem_ref page_pool_array_pop(struct page_pool *pool)
 
 	WRITE_ONCE(pool->fill, fill);
 	pp_fast_stat_inc(pool);
+	page_pool_debug_leave(pool, pool->cache[fill & PP_FILL_COUNT]);
 
 	return pool->cache[fill & PP_FILL_COUNT];
 }

@@ -24,6 +24,7 @@
 
 #include <net/net_debug.h>
 #include <net/netmem.h>
+#include <net/page_pool/debug.h>
 #include <net/page_pool/types.h>
 
 #ifdef CONFIG_PAGE_POOL_STATS
@@ -232,6 +233,9 @@ static inline void page_pool_fragment_page(struct page *page, long nr)
 static inline long page_pool_unref_count(atomic_long_t *refs, long nr)
 {
 	long left = 0;
+
+	if (!page_pool_debug_unref(refs, nr))
+		return 1;
 
 	/* Who sees only his own references left is alone: nobody can add any.
 	 * That spares the common case of one user a locked operation. Others

@@ -525,7 +525,7 @@ static void recycle_high_order(struct kunit *test)
 static void recycle_unrefed(struct kunit *test)
 {
 	struct page_pool *pool = ppk_plain_taken(test, BATCH, BATCH);
-	struct page *page = ppk_pages[0];
+	struct page *page = ppk_pages[0], *again;
 	long three = 3, two = 2;
 
 	/* A driver that keeps its own account, in numbers known at run time */
@@ -537,8 +537,10 @@ static void recycle_unrefed(struct kunit *test)
 	page_pool_put_unrefed_page(pool, page, -1, false);
 	ppk_expect_stats(test, pool, .slow = 1, .empty = 1, .fast = BATCH - 1,
 			 .ring = 1);
+	again = ppk_alloc(pool);
+	KUNIT_EXPECT_PTR_EQ(test, again, page);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&page->pp_ref_count), 1);
-	ppk_put_many(pool, ppk_pages + 1, BATCH - 1);
+	ppk_put_many(pool, ppk_pages, BATCH);
 }
 
 static void recycle_netmem(struct kunit *test)

@@ -585,6 +585,9 @@ static void ppk_sync_put_60_direct(struct page_pool *pool, struct page *page)
 
 static void ppk_sync_put_too_much(struct page_pool *pool, struct page *page)
 {
+	/* A driver's mistake, which does no harm */
+	if (IS_ENABLED(CONFIG_DEBUG_PAGE_POOL))
+		ppk_announce(1, "WARNING: .*page_pool_debug_put");
 	page_pool_put_page(pool, page, 4000, false);
 }
 
