@@ -48,6 +48,9 @@ SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
 RTM_SETLINK = 19
+RTM_NEWNSID = 88
+NETNSA_NSID = 1
+NETNSA_FD = 3
 NLM_F_REQUEST_ACK = 5
 IFLA_NET_NS_FD = 28
 
@@ -147,6 +150,23 @@ class Netns:
 
     def __del__(self):
         self.close()
+
+
+def name_home(netns, nsid):
+    """Lets a namespace know the one that the test runs in by a number."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    msg = struct.pack("=BxxxHHiHHI", socket.AF_UNSPEC, 8, NETNSA_NSID, nsid,
+                      8, NETNSA_FD, home)
+    msg = struct.pack("=IHHII", 16 + len(msg), RTM_NEWNSID,
+                      NLM_F_REQUEST_ACK, 1, 0) + msg
+    with netns:
+        sock = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    with sock:
+        sock.send(msg)
+        err = -struct.unpack_from("=i", sock.recv(4096), 16)[0]
+    os.close(home)
+    if err:
+        raise OSError(err, os.strerror(err), "number of a namespace")
 
 
 class Sim:

@@ -12,8 +12,8 @@ import os
 from netlink_lib import (NOBODY, SOL_NETLINK, KsftSkipEx, NetdevFamily, Netns,
                          Nobody, deviceless, error_of, fresh_socket, gone,
                          has_stats, heard, ids, is_system, ksft_busy_wait,
-                         ksft_eq, ksft_in, ksft_true, new_sim, of_dev, pools,
-                         run)
+                         ksft_eq, ksft_in, ksft_true, name_home, new_sim,
+                         of_dev, pools, run)
 
 CLONE_NEWUSER = 0x10000000
 NETLINK_LISTEN_ALL_NSID = 8
@@ -159,7 +159,10 @@ def notifications(family):
     with Netns():
         fresh_socket(others[1])
         others[1].ntf_subscribe("page-pool")
-    with Netns():
+    # one that hears of all namespaces which his own knows
+    netns = Netns()
+    name_home(netns, 5)
+    with netns:
         fresh_socket(others[2])
         others[2].sock.setsockopt(SOL_NETLINK, NETLINK_LISTEN_ALL_NSID, 1)
         others[2].ntf_subscribe("page-pool")
@@ -183,7 +186,8 @@ def notifications(family):
     # they are not deaf: a device of the initial namespace
     sim.up()
     pool = ids(of_dev(family, sim))[0]
-    for ears, want in ((privileged, 1), (others[0], 1), (others[1], 0)):
+    for ears, want in ((privileged, 1), (others[0], 1), (others[1], 0),
+                       (others[2], 1)):
         ksft_eq(len(heard(ears, pool)), want)
     for ears in [privileged] + others:
         ears.sock.close()
