@@ -83,14 +83,6 @@ DEFINE_STATIC_KEY_FALSE(page_pool_mem_providers);
 /* Pools with a smaller ring do not stage. */
 #define PP_STAGE_RING_MIN	(4 * PP_STAGE_SIZE)
 
-/* Pool references that a fragment page starts with: more than there can be
- * fragments, and room for those that users take themselves.
- */
-#define PP_FRAG_BIAS		(LONG_MAX / 2)
-
-/* pool->frag_offset while no page is open: more than any page has */
-#define PP_FRAG_CLOSED		INT_MAX
-
 /* Bits of pool->freeing */
 #define PP_FREEING		0	/* somebody is freeing the pool */
 #define PP_REPORTED		1	/* in-flight below zero was reported */

@@ -480,3 +480,60 @@ void page_pool_dma_uninit(struct page_pool *pool)
 
 	xa_destroy(&pool->dma_overflow);
 }
+
+#ifdef CONFIG_DEBUG_PAGE_POOL
+bool page_pool_dma_is_mapped(struct page_pool *pool, struct page *page)
+{
+	u32 index = netmem_get_dma_index(page_to_netmem(page));
+
+	if (!index)
+		return xa_load(&pool->dma_overflow, page_to_pfn(page)) == page;
+
+	return index <= pool->dma_cap &&
+	       *page_pool_dma_slot(pool, index - 1) == (unsigned long)page;
+}
+
+/* Called while nobody uses the pool, which has @inflight pages. Returns what is
+ * wrong, or NULL.
+ */
+const char *page_pool_dma_validate(struct page_pool *pool, u32 inflight)
+{
+	unsigned long pfn, entry;
+	struct page *page;
+	u32 nr, mapped = 0;
+
+	if (pool->dma_cap > pool->dma_limit || pool->dma_cap % PP_DMA_CHUNK ||
+	    pool->dma_next > pool->dma_cap)
+		return "DMA slots beyond those that there are";
+
+	for (nr = 0; nr < pool->dma_cap; nr++) {
+		entry = *page_pool_dma_slot(pool, nr);
+		if (!entry)
+			continue;
+
+		page = (struct page *)entry;
+		if (entry & PP_SLOT_BUSY)
+			return "a DMA slot is left busy";
+		if (netmem_get_dma_index(page_to_netmem(page)) != nr + 1)
+			return "a page does not know its DMA slot";
+		if (page->pp != pool)
+			return "a page left the pool, but not its DMA slot";
+		mapped++;
+	}
+
+	xa_for_each(&pool->dma_overflow, pfn, page) {
+		if (page_to_pfn(page) != pfn ||
+		    netmem_get_dma_index(page_to_netmem(page)))
+			return "a page is in the wrong place for its mapping";
+		if (page->pp != pool)
+			return "a page left the pool, but is kept as mapped";
+		mapped++;
+	}
+
+	if (mapped != (pool->dma_map && !pool->mp_ops && !pool->destroyed ?
+		       inflight : 0))
+		return "not the pages in the pool are mapped, or others";
+
+	return NULL;
+}
+#endif

@@ -9,6 +9,14 @@
 
 struct netdev_rx_queue;
 
+/* Pool references that a fragment page starts with: more than there can be
+ * fragments, and room for those that users take themselves.
+ */
+#define PP_FRAG_BIAS		(LONG_MAX / 2)
+
+/* pool->frag_offset while no page is open: more than any page has */
+#define PP_FRAG_CLOSED		INT_MAX
+
 /* page_pool.c; the benchmark is built for trees without stages, too */
 #define PAGE_POOL_HAS_STAGE
 #ifdef CONFIG_PAGE_POOL
@@ -39,6 +47,13 @@ void page_pool_stage_enlist(struct page_pool *pool);
 #endif
 s32 page_pool_inflight(const struct page_pool *pool, bool strict);
 u64 page_pool_allocated(const struct page_pool *pool, u32 hold);
+
+/* page_pool_validate.c, for tests */
+#ifdef CONFIG_DEBUG_PAGE_POOL
+const char *page_pool_validate(struct page_pool *pool);
+bool page_pool_dma_is_mapped(struct page_pool *pool, struct page *page);
+const char *page_pool_dma_validate(struct page_pool *pool, u32 inflight);
+#endif
 
 /* page_pool_user.c */
 int page_pool_list(struct page_pool *pool);
