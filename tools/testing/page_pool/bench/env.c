@@ -5,6 +5,9 @@
  * that calls are direct and nothing is shared between two page pools that are
  * compared. What is called per page takes about as many instructions, and as
  * many locked ones, as the kernel's; the rest is only right.
+ *
+ * With PP_NATIVE page allocator, DMA mapping, slab and RCU are others, which
+ * check and fail: see ../native/world.c.
  */
 #include <linux/xarray.h>
 
@@ -18,6 +21,33 @@
 
 unsigned long pp_warnings;
 
+#ifdef PP_SANITIZE
+static unsigned long pp_mmap(unsigned long size, int prot)
+{
+	return (unsigned long)mmap(NULL, size, prot, 0x4022, -1, 0);
+}
+
+static void pp_yield(void)
+{
+	sched_yield();
+}
+
+#ifndef PP_NATIVE
+static void pp_huge(void *p, unsigned long size)
+{
+}
+
+static void pp_write(const char *text)
+{
+	write(2, text, strlen(text));
+}
+
+static void pp_exit(void)
+{
+	_exit(1);
+}
+#endif
+#else
 /* System calls: there is no C library in here. */
 
 static long pp_syscall(long nr, long a, long b, long c, long d, long e, long f)
@@ -40,22 +70,52 @@ static long pp_syscall(long nr, long a, long b, long c, long d, long e, long f)
 #define NR_exit_group	231
 #define ARCH_SET_GS	0x1001
 
-/* Where a message is wanted the text of its format will do. */
-void pp_printk(const char *fmt, ...)
+static unsigned long pp_mmap(unsigned long size, int prot)
 {
-	pp_syscall(NR_write, 2, (long)fmt, strlen(fmt), 0, 0, 0);
+	return pp_syscall(NR_mmap, 0, size, prot, 0x4022, -1, 0);
 }
 
-static void __cold pp_fatal(const char *why)
+static void pp_yield(void)
 {
-	pp_printk(why);
+	pp_syscall(NR_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+static void pp_huge(void *p, unsigned long size)
+{
+	pp_syscall(NR_madvise, (long)p, size, 14, 0, 0, 0);
+}
+
+static void pp_write(const char *text)
+{
+	pp_syscall(NR_write, 2, (long)text, strlen(text), 0, 0, 0);
+}
+
+static void pp_exit(void)
+{
 	pp_syscall(NR_exit_group, 1, 0, 0, 0, 0, 0);
+}
+#endif
+
+#ifndef PP_NATIVE
+/* Where a message is wanted the text of its format will do. Not inline: that
+ * would make functions which hardly ever say something save registers.
+ */
+noinline void pp_printk(const char *fmt, ...)
+{
+	pp_write(fmt);
+}
+
+static void __cold __noreturn pp_fatal(const char *why)
+{
+	pp_write(why);
+	pp_exit();
 	unreachable();
 }
+#endif
 
 static void *pp_map(unsigned long size, unsigned long align, int prot)
 {
-	unsigned long p = pp_syscall(NR_mmap, 0, size + align, prot, 0x4022, -1, 0);
+	unsigned long p = pp_mmap(size + align, prot);
 
 	if (p > -4096UL)
 		pp_fatal("no memory\n");
@@ -166,6 +226,10 @@ void *__alloc_percpu_gfp(size_t size, size_t align, gfp_t gfp)
 
 	if (sz / SMP_CACHE_BYTES >= ARRAY_SIZE(pp_percpu_free))
 		return NULL;
+#ifdef PP_NATIVE
+	if (pp_fails(PP_FAIL_PERCPU))
+		return NULL;
+#endif
 
 	spin_lock_bh(&pp_percpu_lock);
 	p = pp_percpu_free[sz / SMP_CACHE_BYTES];
@@ -252,13 +316,17 @@ static void pp_lock_wait(unsigned int *tries)
 {
 	cpu_relax();
 	if (!(++*tries & 0xfff))
-		pp_syscall(NR_sched_yield, 0, 0, 0, 0, 0, 0);
+		pp_yield();
 }
 
 static noinline void pp_lock_slow(spinlock_t *l)
 {
 	unsigned int tries = 0;
 	u32 val, want;
+
+#ifdef PP_NATIVE
+	pp_contended();
+#endif
 
 	for (;;) {
 		val = READ_ONCE(l->val);
@@ -288,12 +356,19 @@ static __always_inline void pp_lock(spinlock_t *l)
 {
 	u32 val = 0;
 
+#ifdef PP_NATIVE
+	/* Softirqs take all locks here, so this is a deadlock to come. */
+	WARN_ON(!in_softirq() && !irqs_disabled());
+#endif
 	if (unlikely(!try_cmpxchg(&l->val, &val, 1)))
 		pp_lock_slow(l);
 }
 
 void _raw_spin_lock(spinlock_t *l)
 {
+#ifdef PP_NATIVE
+	WARN_ON(in_hardirq() || in_nmi());
+#endif
 	pp_lock(l);
 }
 
@@ -311,13 +386,17 @@ void _raw_spin_unlock_bh(spinlock_t *l)
 
 unsigned long _raw_spin_lock_irqsave(spinlock_t *l)
 {
+	unsigned long flags;
+
+	local_irq_save(flags);
 	pp_lock(l);
-	return 0;
+	return flags;
 }
 
 void _raw_spin_unlock_irqrestore(spinlock_t *l, unsigned long flags)
 {
 	spin_unlock(l);
+	local_irq_restore(flags);
 }
 
 int _raw_spin_trylock(spinlock_t *l)
@@ -346,6 +425,10 @@ static noinline void pp_do_softirq(void)
 void __local_bh_enable_ip(unsigned long ip, unsigned int cnt)
 {
 	WARN_ON_ONCE(in_hardirq());
+#ifdef PP_NATIVE
+	WARN_ON(irqs_disabled());
+	WARN_ON(softirq_count() < cnt);
+#endif
 	/* One is kept until the end, against preemption. */
 	__this_cpu_add(pcpu_hot.preempt_count, (int)-(cnt - 1));
 	if (unlikely(!in_interrupt() && raw_cpu_read(pcpu_hot.softirq_pending)))
@@ -358,9 +441,10 @@ void __local_bh_enable_ip(unsigned long ip, unsigned int cnt)
  */
 
 static spinlock_t pp_later_lock;
+static LIST_HEAD(pp_work);
+#ifndef PP_NATIVE
 static struct rcu_head *pp_callbacks;
 static unsigned int pp_n_callbacks;
-static LIST_HEAD(pp_work);
 static bool pp_holding;
 static void pp_slab_gather(void);
 
@@ -416,20 +500,22 @@ void synchronize_rcu(void)
 {
 	/* Devices here need no syncing, which is what it is waited for. */
 }
+#endif
 
 struct workqueue_struct *system_wq, *system_unbound_wq;
 
 bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 {
+	unsigned long flags;
 	bool mine;
 
-	spin_lock_bh(&pp_later_lock);
+	spin_lock_irqsave(&pp_later_lock, flags);
 	mine = !work->queued;
 	if (mine) {
 		work->queued = true;
 		list_add_tail(&work->entry, &pp_work);
 	}
-	spin_unlock_bh(&pp_later_lock);
+	spin_unlock_irqrestore(&pp_later_lock, flags);
 	return mine;
 }
 
@@ -437,21 +523,23 @@ bool queue_work(struct workqueue_struct *wq, struct work_struct *work)
 void pp_run_work(void)
 {
 	struct work_struct *work;
+	unsigned long flags;
 	LIST_HEAD(todo);
 
-	spin_lock_bh(&pp_later_lock);
+	spin_lock_irqsave(&pp_later_lock, flags);
 	list_splice_init(&pp_work, &todo);
 	while (!list_empty(&todo)) {
 		work = list_first_entry(&todo, struct work_struct, entry);
 		list_del(&work->entry);
 		work->queued = false;
-		spin_unlock_bh(&pp_later_lock);
+		spin_unlock_irqrestore(&pp_later_lock, flags);
 		work->func(work);
-		spin_lock_bh(&pp_later_lock);
+		spin_lock_irqsave(&pp_later_lock, flags);
 	}
-	spin_unlock_bh(&pp_later_lock);
+	spin_unlock_irqrestore(&pp_later_lock, flags);
 }
 
+#ifndef PP_NATIVE
 void pp_settle(void)
 {
 	pp_run_work();
@@ -464,14 +552,20 @@ void pp_hold(int on)
 		pp_slab_gather();
 	pp_holding = on;
 }
+#endif
 
 void pp_san_mb(void)
 {
 	static int word;
 
+#ifdef PP_NATIVE
+	if (pp_mb_hook)
+		pp_mb_hook();
+#endif
 	__atomic_add_fetch(&word, 1, __ATOMIC_SEQ_CST);
 }
 
+#ifndef PP_NATIVE
 /* The slab: per CPU a list of free objects of each size; more of them come
  * from chunks that hold one size only.
  */
@@ -693,7 +787,7 @@ static void pp_pages_setup(void)
 	BUILD_BUG_ON(offsetof(struct page, pp_ref_count) != 40);
 	BUILD_BUG_ON(offsetof(struct page, _refcount) != 52);
 
-	pp_syscall(NR_madvise, (long)memmap, PP_PAGES * sizeof(struct page), 14, 0, 0, 0);
+	pp_huge(memmap, PP_PAGES * sizeof(struct page));
 	pp_vmemmap = (struct page *)memmap - PP_PFN0;
 	pp_page_offset = (unsigned long)pp_map(PP_PAGES << PAGE_SHIFT, 2 << 20, 0) -
 			 (PP_PFN0 << PAGE_SHIFT);
@@ -984,6 +1078,8 @@ void pp_env_counts(struct pp_counts *c)
 	c->percpu_out = pp_percpu_out;
 	c->warnings = READ_ONCE(pp_warnings);
 }
+
+#endif /* !PP_NATIVE */
 
 void pp_setup(int wrgsbase)
 {

@@ -12,7 +12,10 @@
  * off the path. Modelled is a kernel without a preemption count, on x86-64,
  * SMP and NUMA.
  *
- * With PP_SANITIZE the same comes without assembly, so that sanitizers see it.
+ * With PP_SANITIZE the same comes without assembly, so that sanitizers see it
+ * and 32-bit machines can be built for. With PP_NATIVE, on top, it does not
+ * stand for what things cost but for what they may do and forbid: see
+ * ../native/world.c.
  */
 #ifndef _PP_KERNEL_H
 #define _PP_KERNEL_H
@@ -27,8 +30,10 @@
 #undef offsetof		/* stddef.h of the kernel has it */
 
 #define __KERNEL__		1
+#if __SIZEOF_LONG__ == 8
 #define CONFIG_64BIT		1
 #define CONFIG_X86_64		1
+#endif
 #define CONFIG_SMP		1
 #define CONFIG_NUMA		1
 #define CONFIG_HAS_DMA		1
@@ -65,8 +70,12 @@ typedef u64 dma_addr_t;
 typedef u64 phys_addr_t;
 typedef unsigned int gfp_t;
 
+#ifdef CONFIG_64BIT
 #define BITS_PER_LONG		64
-#define __BITS_PER_LONG		64
+#else
+#define BITS_PER_LONG		32
+#endif
+#define __BITS_PER_LONG		BITS_PER_LONG
 #define BITS_PER_LONG_LONG	64
 #define PAGE_SHIFT		12
 #define PAGE_SIZE		(1UL << PAGE_SHIFT)
@@ -110,6 +119,7 @@ typedef unsigned int gfp_t;
 #define __weak			__attribute__((weak))
 #define __used			__attribute__((used))
 #define __cold			__attribute__((cold))
+#define __noreturn		__attribute__((noreturn))
 #define __pure			__attribute__((pure))
 #define __attribute_const__	__attribute__((const))
 #define __malloc		__attribute__((malloc))
@@ -169,12 +179,20 @@ do {									\
 #include <linux/cache.h>
 #include <linux/errno.h>
 
+#ifdef PP_DELAY
+void pp_point(void);		/* a place where a thread may be held up */
+#else
+#define pp_point()		do { } while (0)
+#endif
+
 #ifdef PP_SANITIZE
 /* ThreadSanitizer knows no fences: what these order is modelled here. */
 #define READ_ONCE(x)		__atomic_load_n(&(x), __ATOMIC_ACQUIRE)
-#define WRITE_ONCE(x, v)	__atomic_store_n(&(x), (v), __ATOMIC_RELEASE)
-#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
-#define smp_store_release(p, v)	__atomic_store_n(p, (v), __ATOMIC_RELEASE)
+#define WRITE_ONCE(x, v)						\
+	({ pp_point(); __atomic_store_n(&(x), (v), __ATOMIC_RELEASE); })
+#define smp_load_acquire(p)	({ pp_point(); __atomic_load_n(p, __ATOMIC_ACQUIRE); })
+#define smp_store_release(p, v)						\
+	do { pp_point(); __atomic_store_n(p, (v), __ATOMIC_RELEASE); pp_point(); } while (0)
 #define smp_mb()		pp_san_mb()
 #else
 #define READ_ONCE(x)		(*(const volatile typeof(x) *)&(x))
@@ -213,7 +231,10 @@ void pp_san_mb(void);
 extern unsigned long pp_warnings;
 void pp_printk(const char *fmt, ...) __printf(1, 2) __cold;
 
-#ifdef PP_SANITIZE
+#ifdef PP_NATIVE
+void pp_trap(const char *file, int line);
+#define __pp_trap()		pp_trap(__FILE__, __LINE__)
+#elif defined(PP_SANITIZE)
 #define __pp_trap()		((void)__atomic_add_fetch(&pp_warnings, 1, __ATOMIC_RELAXED))
 #else
 #define __pp_trap()		asm volatile("ud2")
@@ -234,6 +255,9 @@ void pp_printk(const char *fmt, ...) __printf(1, 2) __cold;
 	}								\
 	unlikely(__ret);						\
 })
+#ifdef PP_NATIVE	/* each time: the model knows how often */
+#define __pp_once(cond)		(cond)
+#else
 #define __pp_once(cond)							\
 ({									\
 	static bool __done;						\
@@ -242,6 +266,7 @@ void pp_printk(const char *fmt, ...) __printf(1, 2) __cold;
 		__done = true;						\
 	unlikely(__now);						\
 })
+#endif
 #define WARN_ON_ONCE(cond)	WARN_ON(cond)
 #define WARN_ONCE(cond, fmt, ...)					\
 ({									\
@@ -257,12 +282,21 @@ void pp_printk(const char *fmt, ...) __printf(1, 2) __cold;
 #define pr_info(fmt, ...)	pp_printk(fmt, ##__VA_ARGS__)
 #define pr_cont(fmt, ...)	pp_printk(fmt, ##__VA_ARGS__)
 #define pr_crit_once(fmt, ...)	({ if (__pp_once(true)) pp_printk(fmt, ##__VA_ARGS__); })
+#ifdef PP_NATIVE
+#define DEBUG_NET_WARN_ON_ONCE(cond)	((void)WARN_ON(cond))
+void pp_might_sleep(void);
+void pp_pause(void);
+#define might_sleep()		pp_might_sleep()
+#define cond_resched()		pp_might_sleep()
+#define usleep_range(a, b)	do { pp_might_sleep(); pp_pause(); } while (0)
+#else
 #define DEBUG_NET_WARN_ON_ONCE(cond)	((void)(cond))
 #define might_sleep()		do { } while (0)
-#define might_alloc(gfp)	do { } while (0)
 #define cond_resched()		do { } while (0)
-#define ASSERT_RTNL()		do { } while (0)
 #define usleep_range(a, b)	cpu_relax()
+#endif
+#define might_alloc(gfp)	do { } while (0)
+#define ASSERT_RTNL()		do { } while (0)
 
 static inline bool is_kernel_rodata(unsigned long addr) { return true; }
 
@@ -280,20 +314,43 @@ struct lock_class_key { };
 
 typedef struct { int counter; } atomic_t;
 typedef struct { s64 counter; } atomic64_t;
+#ifdef CONFIG_64BIT
 typedef atomic64_t atomic_long_t;
+#else
+typedef atomic_t atomic_long_t;
+#endif
 typedef struct { atomic_t refs; } refcount_t;
 #define ATOMIC_INIT(i)		{ (i) }
 #define ATOMIC_LONG_INIT(i)	{ (i) }
 #define REFCOUNT_INIT(n)	{ .refs = ATOMIC_INIT(n) }
 
 #ifdef PP_SANITIZE
-#define __pp_atomic_add(v, i)	((void)__atomic_add_fetch(&(v)->counter, (i), __ATOMIC_SEQ_CST))
-#define __pp_xadd(v, i)		__atomic_fetch_add(&(v)->counter, (i), __ATOMIC_SEQ_CST)
-#define __pp_dec_zero(v)	(__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST) == 0)
+#define __pp_atomic_add(v, i)						\
+do {									\
+	pp_point();							\
+	(void)__atomic_add_fetch(&(v)->counter, (i), __ATOMIC_SEQ_CST);	\
+	pp_point();							\
+} while (0)
+#define __pp_xadd(v, i)							\
+({									\
+	pp_point();							\
+	__atomic_fetch_add(&(v)->counter, (i), __ATOMIC_SEQ_CST);	\
+})
+#define __pp_dec_zero(v)						\
+({									\
+	pp_point();							\
+	__atomic_sub_fetch(&(v)->counter, 1, __ATOMIC_SEQ_CST) == 0;	\
+})
 #define xchg(p, v)		__atomic_exchange_n(p, (v), __ATOMIC_SEQ_CST)
 #define try_cmpxchg(p, old, new)					\
-	__atomic_compare_exchange_n(p, old, new, false,			\
-				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)
+({									\
+	bool __ok;							\
+	pp_point();							\
+	__ok = __atomic_compare_exchange_n(p, old, new, false,		\
+				__ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
+	pp_point();							\
+	__ok;								\
+})
 #else
 #define __pp_sfx(p, op, args, ...)					\
 do {									\
@@ -442,10 +499,14 @@ static __always_inline bool pfx##_try_cmpxchg(type *v, val *old, val new) \
 
 __PP_ATOMIC(atomic, atomic_t, int)
 __PP_ATOMIC(atomic64, atomic64_t, s64)
+#ifdef CONFIG_64BIT
 #define __PP_LONG(op)		atomic64_##op
+#else
+#define __PP_LONG(op)		atomic_##op
+#endif
 static __always_inline long atomic_long_read(const atomic_long_t *v)
 {
-	return atomic64_read(v);
+	return READ_ONCE(v->counter);
 }
 #define atomic_long_set		__PP_LONG(set)
 #define atomic_long_add		__PP_LONG(add)
@@ -479,7 +540,7 @@ static __always_inline long atomic_long_read(const atomic_long_t *v)
 #define DECLARE_BITMAP(name, bits)	unsigned long name[BITS_TO_LONGS(bits)]
 
 static __always_inline unsigned long __ffs(unsigned long w) { return __builtin_ctzl(w); }
-static __always_inline unsigned long __fls(unsigned long w) { return 63 - __builtin_clzl(w); }
+static __always_inline unsigned long __fls(unsigned long w) { return BITS_PER_LONG - 1 - __builtin_clzl(w); }
 static __always_inline unsigned long ffz(unsigned long w) { return __builtin_ctzl(~w); }
 static __always_inline int fls(unsigned int x) { return x ? 32 - __builtin_clz(x) : 0; }
 static __always_inline int fls64(u64 x) { return x ? 64 - __builtin_clzll(x) : 0; }
@@ -543,6 +604,7 @@ static __always_inline bool test_and_clear_bit(long nr, volatile unsigned long *
 				  __ATOMIC_SEQ_CST) & BIT_MASK(nr);
 }
 
+#ifdef CONFIG_64BIT
 /* The xarray's marks are one word each. */
 static __always_inline unsigned long
 find_next_bit(const unsigned long *p, unsigned long size, unsigned long from)
@@ -566,6 +628,26 @@ static __always_inline void bitmap_fill(unsigned long *p, unsigned int n)
 	BUILD_BUG_ON(n != BITS_PER_LONG);
 	*p = ~0UL;
 }
+#else
+static inline unsigned long
+find_next_bit(const unsigned long *p, unsigned long size, unsigned long from)
+{
+	while (from < size && !test_bit(from, p))
+		from++;
+	return min(from, size);
+}
+
+static inline bool bitmap_empty(const unsigned long *p, unsigned int n)
+{
+	return find_next_bit(p, n, 0) == n;
+}
+
+static inline void bitmap_fill(unsigned long *p, unsigned int n)
+{
+	while (n--)
+		__set_bit(n, p);
+}
+#endif
 
 void bitmap_clear(unsigned long *p, unsigned int from, unsigned int n);
 
@@ -588,7 +670,9 @@ struct callback_head {
 #define rcu_head callback_head
 typedef void (*rcu_callback_t)(struct rcu_head *head);
 
+#ifdef CONFIG_64BIT
 #define CONFIG_ILLEGAL_POINTER_VALUE	0xdead000000000000
+#endif
 #include <linux/poison.h>
 #include <linux/list.h>
 
@@ -718,15 +802,25 @@ void free_percpu(void *p);
 #define in_interrupt()		(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))
 #define irq_count()		(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK))
 #define in_task()		(!(preempt_count() & (NMI_MASK | HARDIRQ_MASK | SOFTIRQ_OFFSET)))
+#ifdef PP_NATIVE
+extern __thread bool pp_irqs_off;
+#define irqs_disabled()		pp_irqs_off
+#else
 #define irqs_disabled()		0
+#endif
 #define preempt_disable()	barrier()
 #define preempt_enable()	barrier()
 #define preempt_disable_notrace() barrier()
 #define preempt_enable_notrace() barrier()
 #define migrate_disable()	barrier()
 #define migrate_enable()	barrier()
+#ifdef PP_NATIVE
+#define local_irq_save(f)	do { (f) = pp_irqs_off; pp_irqs_off = true; } while (0)
+#define local_irq_restore(f)	do { pp_irqs_off = (f); } while (0)
+#else
 #define local_irq_save(f)	do { (f) = 0; barrier(); } while (0)
 #define local_irq_restore(f)	do { (void)(f); barrier(); } while (0)
+#endif
 #define local_irq_disable()	barrier()
 #define local_irq_enable()	barrier()
 #define current			raw_cpu_read(pcpu_hot.current_task)
@@ -791,7 +885,13 @@ int _raw_spin_trylock_bh(spinlock_t *l);
 
 static __always_inline void spin_lock_init(spinlock_t *l) { l->val = 0; }
 static __always_inline void spin_lock(spinlock_t *l) { _raw_spin_lock(l); }
-static __always_inline void spin_unlock(spinlock_t *l) { smp_store_release(&l->locked, 0); }
+static __always_inline void spin_unlock(spinlock_t *l)
+{
+#ifdef PP_NATIVE
+	WARN_ON(!READ_ONCE(l->locked));
+#endif
+	smp_store_release(&l->locked, 0);
+}
 static __always_inline void spin_lock_bh(spinlock_t *l) { _raw_spin_lock_bh(l); }
 static __always_inline void spin_unlock_bh(spinlock_t *l) { _raw_spin_unlock_bh(l); }
 static __always_inline int spin_trylock(spinlock_t *l) { return _raw_spin_trylock(l); }
@@ -849,10 +949,17 @@ on:
 #endif
 }
 
+#ifdef PP_NATIVE
+#define static_branch_unlikely(k)	unlikely(atomic_read(&(k)->key.enabled))
+#define static_branch_likely(k)		likely(!atomic_read(&(k)->key.enabled))
+#define static_branch_inc(k)		atomic_inc(&(k)->key.enabled)
+#define static_branch_dec(k)		atomic_dec(&(k)->key.enabled)
+#else
 #define static_branch_unlikely(k)	unlikely(pp_key_off())
 #define static_branch_likely(k)		likely(!pp_key_off())
 #define static_branch_inc(k)		pp_printk("a static key was switched\n")
 #define static_branch_dec(k)		do { } while (0)
+#endif
 #define static_branch_enable(k)		static_branch_inc(k)
 #define static_branch_disable(k)	do { } while (0)
 
@@ -956,7 +1063,12 @@ struct page {
 
 extern struct page *pp_vmemmap;		/* page of frame 0 */
 extern unsigned long pp_page_offset;	/* address of frame 0 */
+/* Only what it lends to pp_magic counts, see PP_DMA_INDEX_BITS. */
+#ifdef PP_PAGE_OFFSET
+#define PAGE_OFFSET		PP_PAGE_OFFSET
+#else
 #define PAGE_OFFSET		pp_page_offset
+#endif
 #define pfn_to_page(pfn)	(pp_vmemmap + (pfn))
 #define page_to_pfn(page)	((unsigned long)((page) - pp_vmemmap))
 #define page_to_phys(page)	((phys_addr_t)page_to_pfn(page) << PAGE_SHIFT)
@@ -965,7 +1077,7 @@ extern unsigned long pp_page_offset;	/* address of frame 0 */
 #define virt_to_page(va)	pfn_to_page(__pa(va) >> PAGE_SHIFT)
 #define page_to_virt(page)	__va(page_to_pfn(page) << PAGE_SHIFT)
 #define page_address(page)	page_to_virt(page)
-#define NODES_PGSHIFT		54
+#define NODES_PGSHIFT		(BITS_PER_LONG - NODES_SHIFT)
 #define PG_head			6
 #define PP_PG_BAD		0x7ff		/* flags that no free page has */
 
@@ -1036,11 +1148,18 @@ struct zone { int node; };
 struct zoneref { struct zone *zone; int zone_idx; };
 struct zonelist { struct zoneref _zonerefs[2]; };
 enum node_states { N_POSSIBLE, N_ONLINE, N_MEMORY = 3 };
+#define gfp_zone(gfp)		0
+#ifdef PP_NATIVE
+bool node_online(int nid);
+bool node_state(int nid, enum node_states state);
+struct zonelist *node_zonelist(int nid, gfp_t gfp);
+#define first_zones_zonelist(zl, idx, mask)	(&(zl)->_zonerefs[0])
+#else
 #define node_online(nid)	((nid) == 0)
 #define node_state(nid, s)	((nid) == 0)
 #define node_zonelist(nid, gfp)	((struct zonelist *)NULL)
-#define gfp_zone(gfp)		0
 #define first_zones_zonelist(zl, idx, mask)	((void)(zl), (struct zoneref *)NULL)
+#endif
 #define zonelist_zone(z)	((z)->zone)
 #define zonelist_node_idx(z)	((z)->zone->node)
 
@@ -1085,6 +1204,7 @@ static __always_inline int dma_mapping_error(struct device *dev, dma_addr_t addr
 
 static __always_inline bool dma_dev_need_sync(const struct device *dev)
 {
+	pp_point();
 	return !dev->dma_skip_sync;
 }
 
@@ -1145,9 +1265,30 @@ struct xdp_mem_info { u32 type, id; };
 #define ETH_GSTRING_LEN			32
 void ethtool_puts(u8 **data, const char *s);
 
+#ifdef CONFIG_64BIT
 struct u64_stats_sync { };
 #define u64_stats_init(s)		do { } while (0)
 #define u64_stats_fetch_begin(s)	0U
 #define u64_stats_fetch_retry(s, start)	((void)(start), false)
+#else
+struct u64_stats_sync { u32 seq; };
+#define u64_stats_init(s)		((s)->seq = 0)
+#define u64_stats_fetch_begin(s)	READ_ONCE((s)->seq)
+#define u64_stats_fetch_retry(s, start)	(((start) & 1) || READ_ONCE((s)->seq) != (start))
+#define u64_stats_update_begin_irqsave(s)				\
+({									\
+	unsigned long __irq;						\
+									\
+	local_irq_save(__irq);						\
+	WRITE_ONCE((s)->seq, (s)->seq + 1);				\
+	WARN_ON(!((s)->seq & 1));					\
+	__irq;								\
+})
+#define u64_stats_update_end_irqrestore(s, irq)				\
+do {									\
+	WRITE_ONCE((s)->seq, (s)->seq + 1);				\
+	local_irq_restore(irq);						\
+} while (0)
+#endif
 
 #endif /* _PP_KERNEL_H */
