@@ -45,6 +45,14 @@ kunit: ## the KUnit suite in guests
 selftest: ## the kernel selftests in guests, on real NIC models
 	@$(S)/test selftest
 
+mutants: deps ## put faults into the page pool one by one: is each caught?
+#> KUNIT=1 also those that only KUnit cases catch
+	@$(S)/native/mutants $(if $(KUNIT),--kunit) $(ONLY)
+
+test-long: deps ## hours: the page pool in user space against its model, threads, a fuzzer
+#> PERCENT=1 for a try
+	@$(S)/native/long $(PERCENT)
+
 bench-kernel: ## instructions per page in a kernel, the base's page pool and ours
 	@$(S)/bench-kernel
 
@@ -71,4 +79,4 @@ refresh: ## make .patch files of what was edited in build/linux
 clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
 	@$(S)/clean $(if $(FORCE),-f)
 
-.PHONY: help deps kernel run test unit kunit selftest check bench bench-instr bench-kernel bench-scale apply refresh clean
+.PHONY: help deps kernel run test unit mutants test-long kunit selftest check bench bench-instr bench-kernel bench-scale apply refresh clean
