@@ -49,9 +49,19 @@ mutants: deps ## put faults into the page pool one by one: is each caught?
 #> KUNIT=1 also those that only KUnit cases catch
 	@$(S)/native/mutants $(if $(KUNIT),--kunit) $(ONLY)
 
-test-long: deps ## hours: the page pool in user space against its model, threads, a fuzzer
-#> PERCENT=1 for a try
-	@$(S)/native/long $(PERCENT)
+test-long: ## what takes too long for every change, hours in all
+#> ONLY="prometheus native" runs these of tools/testing/page_pool/long; PERCENT=1 for a try
+	@ONLY='$(ONLY)' PERCENT='$(PERCENT)' $(S)/test long
+
+ppstat: deps ## build ppstat, which shows page pools: build/ppstat/ppstat (ppstat.8)
+	@$(S)/ppstat-build
+
+test-matrix: ## KUnit and some selftests on kernels of many configurations; resumes
+#> NAME="rt i386" tests these; each that is new takes minutes to build
+	@$(S)/matrix $(NAME)
+
+drivers: ## all users of page pools compile against ours, on four architectures
+	@$(S)/drivers $(ARCHES)
 
 bench-kernel: ## instructions per page in a kernel, the base's page pool and ours
 	@$(S)/bench-kernel
@@ -79,4 +89,5 @@ refresh: ## make .patch files of what was edited in build/linux
 clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
 	@$(S)/clean $(if $(FORCE),-f)
 
-.PHONY: help deps kernel run test unit mutants test-long kunit selftest check bench bench-instr bench-kernel bench-scale apply refresh clean
+.PHONY: help deps kernel run test unit kunit selftest check mutants test-long test-matrix drivers
+.PHONY: ppstat bench bench-instr bench-kernel bench-scale apply refresh clean
