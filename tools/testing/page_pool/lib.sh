@@ -78,10 +78,30 @@ pp_make_vars() {
 	fi
 }
 
-# pp_kmake O ARGS…: the kernel's make with an output folder. PP_TREE is another source
-# tree than that with the series.
+# pp_arch NAME: what a kernel of that name is built for. Sets
+#   PP_ARCH   as the kernel's make names it
+#   PP_CROSS  the prefix of its compiler
+#   PP_IMAGE  the image, in its output folder
+# shellcheck disable=SC2034 # for who sources this
+pp_arch() {
+	PP_CROSS=''
+	case $1 in
+	i386|users-i386) PP_ARCH=i386 PP_IMAGE=arch/x86/boot/bzImage ;;
+	arm64|users-arm64)
+		PP_ARCH=arm64 PP_CROSS=aarch64-linux-gnu- PP_IMAGE=arch/arm64/boot/Image ;;
+	arm|users-arm)
+		PP_ARCH=arm PP_CROSS=arm-linux-gnueabihf- PP_IMAGE=arch/arm/boot/zImage ;;
+	s390x)	PP_ARCH=s390 PP_CROSS=s390x-linux-gnu- PP_IMAGE=arch/s390/boot/bzImage ;;
+	*)	PP_ARCH=x86_64 PP_IMAGE=arch/x86/boot/bzImage ;;
+	esac
+}
+
+# pp_kmake O ARGS…: the kernel's make with an output folder, for the architecture
+# that pp_arch has set. PP_TREE is another source tree than that with the series.
 pp_kmake() {
-	local o=$1
+	local o=$1 arch=()
 	shift
-	make -s -C "${PP_TREE:-$PP_BUILD/linux}" O="$o" CC="$PP_CC" -j"$PP_JOBS" "$@" </dev/null
+	[ "${PP_ARCH:-x86_64}" = x86_64 ] || arch=(ARCH="$PP_ARCH" CROSS_COMPILE="$PP_CROSS")
+	make -s -C "${PP_TREE:-$PP_BUILD/linux}" O="$o" "${arch[@]}" \
+		CC="${PP_CC%gcc}${PP_CROSS:-}gcc" -j"$PP_JOBS" "$@" </dev/null
 }
