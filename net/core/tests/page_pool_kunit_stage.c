@@ -1113,6 +1113,9 @@ static void puts_with_interrupts_off(struct kunit *test)
 	unsigned int before = preempt_count();
 	int section, i = 0, bad = 0;
 
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "locks sleep on PREEMPT_RT");
+
 	KUNIT_ASSERT_EQ(test, BATCH, ppk_alloc_many(pool, ppk_pages, BATCH));
 	for (section = 0; section < 2; section++) {
 		local_bh_disable();
