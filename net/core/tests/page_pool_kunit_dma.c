@@ -11,6 +11,7 @@
 #include <linux/delay.h>
 #include <linux/dma-map-ops.h>
 #include <linux/ktime.h>
+#include <linux/math64.h>
 #include <linux/rcupdate.h>
 #include <linux/skbuff.h>
 #include <linux/vmalloc.h>
@@ -807,7 +808,7 @@ static void dma_destroy_many_fast(struct kunit *test)
 	/* Others wait for some, too */
 	KUNIT_EXPECT_LT(test, gps, 48);
 	kunit_info(test, "64 pools in %llu us, %lu grace periods\n",
-		   took / 1000, gps);
+		   div_u64(took, 1000), gps);
 	for (i = 0; i < 64; i++)
 		ppk_put(pools[i], ppk_pages[i]);
 }

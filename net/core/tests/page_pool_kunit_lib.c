@@ -475,7 +475,7 @@ static void ppk_stager_section(struct ppk_stager *s)
 	/* Who sees it sees what is staged */
 	smp_store_release(&s->staged, true);
 	if (s->hold) {
-		end = ktime_get_ns() + PPK_HOLD_MS * NSEC_PER_MSEC;
+		end = ktime_get_ns() + (u64)PPK_HOLD_MS * NSEC_PER_MSEC;
 		/* Pairs with ppk_stager_release() */
 		while (!smp_load_acquire(&s->release)) {
 			cpu_relax();
