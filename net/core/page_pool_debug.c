@@ -20,9 +20,6 @@
 
 #include "page_pool_priv.h"
 
-/* Far enough below zero that no count of references gets there */
-#define PP_AT_HOME	(LONG_MIN / 2)
-
 static bool page_pool_debug_at_home(long refs)
 {
 	return refs < PP_AT_HOME / 2;

@@ -481,7 +481,7 @@ void page_pool_dma_uninit(struct page_pool *pool)
 	xa_destroy(&pool->dma_overflow);
 }
 
-#ifdef CONFIG_DEBUG_PAGE_POOL
+#ifdef CONFIG_PAGE_POOL_VALIDATE
 bool page_pool_dma_is_mapped(struct page_pool *pool, struct page *page)
 {
 	u32 index = netmem_get_dma_index(page_to_netmem(page));

@@ -46,16 +46,20 @@ static inline void page_pool_batch_end(void)
 void page_pool_stage_enlist(struct page_pool *pool);
 #endif
 s32 page_pool_inflight(const struct page_pool *pool, bool strict);
+u32 page_pool_shrink_ring(struct page_pool *pool, u32 want);
 u64 page_pool_allocated(const struct page_pool *pool, u32 hold);
 
 /* page_pool_validate.c, for tests */
-#ifdef CONFIG_DEBUG_PAGE_POOL
+#ifdef CONFIG_PAGE_POOL_VALIDATE
 const char *page_pool_validate(struct page_pool *pool);
 bool page_pool_dma_is_mapped(struct page_pool *pool, struct page *page);
 const char *page_pool_dma_validate(struct page_pool *pool, u32 inflight);
 #endif
 
 /* page_pool_user.c */
+bool page_pool_try_each(void (*visit)(struct page_pool *pool, void *data),
+			void *data);
+u32 page_pool_ring_count(struct ptr_ring *ring, u32 *size);
 int page_pool_list(struct page_pool *pool);
 void page_pool_detached(struct page_pool *pool);
 void page_pool_unlist(struct page_pool *pool);
@@ -123,12 +127,17 @@ static inline int page_pool_check_memory_provider(struct net_device *dev,
 
 /* page_pool_debug.c, which calls back page_pool_debug_lost() */
 #ifdef CONFIG_DEBUG_PAGE_POOL
+/* Far enough below zero that no count of references gets there */
+#define PP_AT_HOME		(LONG_MIN / 2)
+/* Pool references of a parked page */
+#define PP_PARKED_REFS		PP_AT_HOME
 bool page_pool_debug_put(struct page_pool **pool, netmem_ref netmem,
 			 unsigned int dma_sync_size, bool *allow_direct);
 void page_pool_debug_park(const struct page_pool *pool, netmem_ref netmem);
 void page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem);
 void page_pool_debug_lost(struct page_pool *pool, netmem_ref netmem);
 #else
+#define PP_PARKED_REFS		1L
 static __always_inline bool page_pool_debug_put(struct page_pool **pool,
 						netmem_ref netmem,
 						unsigned int dma_sync_size,

@@ -64,7 +64,7 @@ static void page_pool_check_parked(struct page_pool_walk *w, netmem_ref netmem)
 	refs = netmem_get_pp_ref_count_ref(netmem);
 	if (page_pool_wrong(w, atomic_long_read(refs) == PP_SEEN,
 			    "a page is in two places") ||
-	    page_pool_wrong(w, atomic_long_read(refs) != 1,
+	    page_pool_wrong(w, atomic_long_read(refs) != PP_PARKED_REFS,
 			    "a page is parked that has users"))
 		return;
 	atomic_long_set(refs, PP_SEEN);
@@ -104,7 +104,7 @@ static void page_pool_unsee(struct page_pool_walk *w, netmem_ref netmem)
 
 	refs = netmem_get_pp_ref_count_ref(netmem);
 	if (atomic_long_read(refs) == PP_SEEN)
-		atomic_long_set(refs, 1);
+		atomic_long_set(refs, PP_PARKED_REFS);
 }
 
 typedef void (*page_pool_visit)(struct page_pool_walk *w, netmem_ref netmem);

@@ -955,7 +955,7 @@ static void check_pool(struct mpool *p)
 	SAME("CPU", pool->cpuid, p->cpuid);
 	SAME("users", refcount_read(&pool->user_cnt), p->users);
 	check_stats(p);
-#ifdef CONFIG_DEBUG_PAGE_POOL
+#ifdef CONFIG_PAGE_POOL_VALIDATE
 	wrong = page_pool_validate(pool);
 	if (wrong)
 		pp_fatal("pool %d: %s", (int)(p - pools), wrong);
