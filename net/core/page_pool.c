@@ -37,8 +37,9 @@
  *    in BH context on the CPU that owns the pool or polls its NAPI now: such
  *    a put cannot interrupt a poll on that CPU and no other CPU can be in
  *    one. Not so on PREEMPT_RT, where BH context is preemptible.
- *  - The ring is filled under its producer lock, BH off, by anyone, and
- *    emptied by the consumer without a lock.
+ *  - The ring is filled under its producer lock by anyone, and emptied under
+ *    its consumer lock by the consumer and, while that is idle, by the shrinker
+ *    (page_pool_shrink.c), both with BH off.
  *
  * The end: page_pool_destroy() stops direct recycling, then empties the array
  * and closes the ring by making it a ring of no entries. That happens under
@@ -80,6 +81,9 @@ DEFINE_STATIC_KEY_FALSE(page_pool_mem_providers);
 
 #define PP_RING_DEFAULT		1024
 #define PP_RING_MAX		16384
+/* Pages that the shrinker takes out of a ring at a time */
+#define PP_SHRINK_BATCH		32
+
 /* Pools with a smaller ring do not stage. */
 #define PP_STAGE_RING_MIN	(4 * PP_STAGE_SIZE)
 
@@ -454,36 +458,36 @@ static noinline void page_pool_put_hardirq(struct page_pool *pool,
 	page_pool_ring_full(pool, netmem);
 }
 
-/* BH must be off while a producer has the lock, for it may be interrupted by
- * one that wants it. Returns whether that has to be undone.
+/* BH must be off while anybody has a lock of the ring, for he may be interrupted
+ * by one who wants it. Returns whether that has to be undone: not where they are
+ * off anyway, netpoll has interrupts off, too.
  */
-static __always_inline bool page_pool_lock_producer(struct page_pool *pool)
-	__acquires(&pool->ring.producer_lock)
+static __always_inline bool page_pool_ring_lock(spinlock_t *lock)
+	__acquires(lock)
 {
 	bool bh_on = !in_softirq();
 
 	if (bh_on)
-		spin_lock_bh(&pool->ring.producer_lock);
+		spin_lock_bh(lock);
 	else
-		spin_lock(&pool->ring.producer_lock);
+		spin_lock(lock);
 
 	return bh_on;
 }
 
-static __always_inline void page_pool_unlock_producer(struct page_pool *pool,
-						      bool bh_on)
-	__releases(&pool->ring.producer_lock)
+static __always_inline void page_pool_ring_unlock(spinlock_t *lock, bool bh_on)
+	__releases(lock)
 {
 	if (bh_on)
-		spin_unlock_bh(&pool->ring.producer_lock);
+		spin_unlock_bh(lock);
 	else
-		spin_unlock(&pool->ring.producer_lock);
+		spin_unlock(lock);
 }
 
 static noinline void page_pool_put_ring(struct page_pool *pool,
 					netmem_ref netmem)
 {
-	bool bh_on = page_pool_lock_producer(pool);
+	bool bh_on = page_pool_ring_lock(&pool->ring.producer_lock);
 	bool full = __ptr_ring_produce(&pool->ring, (__force void *)netmem);
 
 	/* Once in the ring the page may be taken out, and with it gone the
@@ -492,7 +496,7 @@ static noinline void page_pool_put_ring(struct page_pool *pool,
 	 */
 	if (likely(!full))
 		pp_recycle_stat_inc(pool, ring);
-	page_pool_unlock_producer(pool, bh_on);
+	page_pool_ring_unlock(&pool->ring.producer_lock, bh_on);
 
 	if (unlikely(full))
 		page_pool_ring_full(pool, netmem);
@@ -1137,6 +1141,20 @@ static noinline netmem_ref page_pool_alloc_slow(struct page_pool *pool,
 	return page_pool_array_start(pool, n);
 }
 
+/* The consumer is not the only one to take pages out: the shrinker does. Moves
+ * up to @n pages, returns how many.
+ */
+static u32 page_pool_ring_take(struct page_pool *pool, netmem_ref *to, u32 n)
+{
+	spinlock_t *lock = &pool->ring.consumer_lock;
+	bool bh_on = page_pool_ring_lock(lock);
+
+	n = __ptr_ring_consume_batched(&pool->ring, (void **)to, n);
+	page_pool_ring_unlock(lock, bh_on);
+
+	return n;
+}
+
 /* Pages of another node may be in the ring: let go of them and look on, but not
  * so long that softirqs are held up; a ring full of them goes in batches.
  * Returns how many pages of the right node were moved to the array.
@@ -1148,9 +1166,8 @@ static noinline u32 page_pool_refill_checked(struct page_pool *pool)
 	do {
 		netmem_ref *from = &pool->cache[kept];
 
-		n = __ptr_ring_consume_batched(&pool->ring, (void **)from,
-					       PP_ALLOC_CACHE_REFILL -
-					       max(kept, foreign));
+		n = page_pool_ring_take(pool, from, PP_ALLOC_CACHE_REFILL -
+						    max(kept, foreign));
 		pool->nid_recheck -= min(n, pool->nid_recheck);
 
 		for (i = 0; i < n; i++) {
@@ -1182,9 +1199,8 @@ static noinline netmem_ref page_pool_refill(struct page_pool *pool)
 			return 0;
 		}
 	} else if (likely(!pool->nid_recheck)) {
-		n = __ptr_ring_consume_batched(&pool->ring,
-					       (void **)pool->cache,
-					       PP_ALLOC_CACHE_REFILL);
+		n = page_pool_ring_take(pool, pool->cache,
+					PP_ALLOC_CACHE_REFILL);
 	} else {
 		n = page_pool_refill_checked(pool);
 	}
@@ -1732,6 +1748,44 @@ void page_pool_disable_direct_recycling(struct page_pool *pool)
 	page_pool_unlink_napi(pool);
 }
 EXPORT_SYMBOL(page_pool_disable_direct_recycling);
+
+/**
+ * page_pool_shrink_ring() - give parked pages back to the page allocator
+ * @pool:	the pool, which the caller keeps from being freed
+ * @want:	how many of the pages in the ring, at most
+ *
+ * Gives up when the consumer is at the ring: a pool that is in use is left
+ * alone. What only the consumer may touch is not touched.
+ *
+ * Context: Task, BHs on. Does not sleep and allocates nothing: callers may be
+ * about to reclaim memory.
+ *
+ * Return: how many pages left.
+ */
+u32 page_pool_shrink_ring(struct page_pool *pool, u32 want)
+{
+	struct ptr_ring *ring = &pool->ring;
+	netmem_ref batch[PP_SHRINK_BATCH];
+	u32 i, n, done = 0;
+
+	do {
+		n = min_t(u32, want - done, PP_SHRINK_BATCH);
+		local_bh_disable();
+		if (!spin_trylock(&ring->consumer_lock)) {
+			local_bh_enable();
+			break;
+		}
+		n = __ptr_ring_consume_batched(ring, (void **)batch, n);
+		spin_unlock(&ring->consumer_lock);
+		local_bh_enable();
+
+		for (i = 0; i < n; i++)
+			page_pool_release(pool, batch[i]);
+		done += n;
+	} while (n && done < want);
+
+	return done;
+}
 
 /* Let go of @n parked pages that stand at the start of the array. */
 static void page_pool_release_array(struct page_pool *pool, u32 n)

@@ -287,7 +287,7 @@ static u32 page_pool_staged_count(const struct page_pool *pool)
 /* The lock keeps producers from moving, and the ring from being closed, but
  * not the consumer.
  */
-static u32 page_pool_ring_count(struct ptr_ring *ring, u32 *size)
+u32 page_pool_ring_count(struct ptr_ring *ring, u32 *size)
 {
 	u32 head, n = 0;
 
@@ -974,6 +974,33 @@ void page_pool_unlist(struct page_pool *pool)
 	xa_erase(&page_pools, pool->user.id);
 	mutex_unlock(&page_pools_lock);
 	kfree(pool->user.dev_name);
+}
+
+/**
+ * page_pool_try_each() - visit all pools, unless somebody has their list
+ * @visit:	called for each pool, which stays until it returns
+ * @data:	for @visit
+ *
+ * Context: Task, also in reclaim: never waits. @visit must not sleep, and not
+ * do what takes page_pools_lock.
+ *
+ * Return: false if the list was not to be had.
+ */
+bool page_pool_try_each(void (*visit)(struct page_pool *pool, void *data),
+			void *data)
+{
+	struct page_pool *pool;
+	unsigned long id;
+
+	/* Those who have it may be allocating memory. */
+	if (!mutex_trylock(&page_pools_lock))
+		return false;
+
+	xa_for_each(&page_pools, id, pool)
+		visit(pool, data);
+	mutex_unlock(&page_pools_lock);
+
+	return true;
 }
 
 /* For when the NAPI goes before the pool. A reader that found the link before

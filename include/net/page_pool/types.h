@@ -265,8 +265,8 @@ struct page_pool {
 
 	netmem_ref cache[PP_ALLOC_CACHE_SIZE] ____cacheline_aligned_in_smp;
 
-	/* Pages on their way home from elsewhere: many producers under the
-	 * ring's lock, the consumer takes none.
+	/* Pages on their way home from elsewhere: many producers, and the
+	 * consumer, which the shrinker stands in for, each under a lock of it.
 	 */
 	struct ptr_ring ring;
 
@@ -295,6 +295,11 @@ struct page_pool {
 	struct list_head sum_node;	/* under sum->lock */
 #endif
 	struct page_pool_params_slow slow;
+	/* page_pool_shrink.c's: where the consumer was when it last looked */
+	struct {
+		unsigned long fill;
+		u32 hold_cnt;
+	} shrink;
 	/* What user space sees; page_pool_user.c's, under its page_pools_lock. */
 	struct {
 		struct hlist_node list;	/* of a device, or of pools without one */

@@ -158,6 +158,33 @@ def moving(family):
                    comment="pages are held when all is read")
 
 
+def shrunk(family):
+    """What the rings hold goes back when memory is wanted, nothing else."""
+    loop = new_loop()
+    for _ in range(UNREAD):
+        loop.tx.send(b"x" * PAYLOAD)
+    for _ in range(UNREAD):
+        loop.rx.recv(65536)
+    ksft_busy_wait(lambda: total(system(family), "held") == 0, deadline=5,
+                   comment="pages are held when all is read")
+    before = system(family)
+    ksft_ge(total(before, "ring"), 1)
+    # the first time it only looks who is idle
+    for _ in range(3):
+        with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+            file.write("2")
+    after = system(family)
+    for pool in after:
+        adds_up(pool)
+    ksft_eq(total(after, "ring"), 0)
+    ksft_eq(total(after, "array"), total(before, "array"))
+    ksft_eq(total(after, "released"),
+            total(before, "released") + total(before, "ring"))
+    for _ in range(UNREAD):
+        loop.tx.send(b"x" * PAYLOAD)
+        loop.rx.recv(65536)
+
+
 def by_cpu(family):
     """Recycling counters by CPU add up to those of the pool."""
     if not has_stats(family):
@@ -182,4 +209,4 @@ def by_cpu(family):
 
 
 if __name__ == "__main__":
-    run(unread, moving, by_cpu)
+    run(unread, moving, shrunk, by_cpu)
