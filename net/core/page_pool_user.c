@@ -627,9 +627,13 @@ EXPORT_SYMBOL_IF_KUNIT(page_pool_nl_stats_fill);
 static int page_pool_nl_filter(struct sock *listener, struct sk_buff *msg,
 			       void *data)
 {
-	return sock_net(listener) != &init_net ||
-	       !file_ns_capable(listener->sk_socket->file, &init_user_ns,
-				CAP_NET_ADMIN);
+	/* There is a socket as long as it listens; the kernel's own have no
+	 * file.
+	 */
+	const struct file *file = listener->sk_socket->file;
+
+	return sock_net(listener) != &init_net || !file ||
+	       !file_ns_capable(file, &init_user_ns, CAP_NET_ADMIN);
 }
 
 /* Tell those who are shown the pool. */
