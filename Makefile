@@ -58,10 +58,10 @@ ppstat: deps ## build ppstat, which shows page pools: build/ppstat/ppstat (ppsta
 
 test-matrix: ## KUnit and some selftests on kernels of many configurations; resumes
 #> NAME="rt i386" tests these; each that is new takes minutes to build
-	@$(S)/matrix $(NAME)
+	@$(S)/deps matrix && $(S)/matrix $(NAME)
 
 drivers: ## all users of page pools compile against ours, on four architectures
-	@$(S)/drivers $(ARCHES)
+	@$(S)/deps matrix && $(S)/drivers $(ARCHES)
 
 bench-kernel: ## instructions per page in a kernel, the base's page pool and ours
 	@$(S)/bench-kernel

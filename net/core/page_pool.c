@@ -458,36 +458,10 @@ static noinline void page_pool_put_hardirq(struct page_pool *pool,
 	page_pool_ring_full(pool, netmem);
 }
 
-/* BH must be off while anybody has a lock of the ring, for he may be interrupted
- * by one who wants it. Returns whether that has to be undone: not where they are
- * off anyway, netpoll has interrupts off, too.
- */
-static __always_inline bool page_pool_ring_lock(spinlock_t *lock)
-	__acquires(lock)
-{
-	bool bh_on = !in_softirq();
-
-	if (bh_on)
-		spin_lock_bh(lock);
-	else
-		spin_lock(lock);
-
-	return bh_on;
-}
-
-static __always_inline void page_pool_ring_unlock(spinlock_t *lock, bool bh_on)
-	__releases(lock)
-{
-	if (bh_on)
-		spin_unlock_bh(lock);
-	else
-		spin_unlock(lock);
-}
-
 static noinline void page_pool_put_ring(struct page_pool *pool,
 					netmem_ref netmem)
 {
-	bool bh_on = page_pool_ring_lock(&pool->ring.producer_lock);
+	bool bh_on = page_pool_lock(&pool->ring.producer_lock);
 	bool full = __ptr_ring_produce(&pool->ring, (__force void *)netmem);
 
 	/* Once in the ring the page may be taken out, and with it gone the
@@ -496,7 +470,7 @@ static noinline void page_pool_put_ring(struct page_pool *pool,
 	 */
 	if (likely(!full))
 		pp_recycle_stat_inc(pool, ring);
-	page_pool_ring_unlock(&pool->ring.producer_lock, bh_on);
+	page_pool_unlock(&pool->ring.producer_lock, bh_on);
 
 	if (unlikely(full))
 		page_pool_ring_full(pool, netmem);
@@ -1147,10 +1121,10 @@ static noinline netmem_ref page_pool_alloc_slow(struct page_pool *pool,
 static u32 page_pool_ring_take(struct page_pool *pool, netmem_ref *to, u32 n)
 {
 	spinlock_t *lock = &pool->ring.consumer_lock;
-	bool bh_on = page_pool_ring_lock(lock);
+	bool bh_on = page_pool_lock(lock);
 
 	n = __ptr_ring_consume_batched(&pool->ring, (void **)to, n);
-	page_pool_ring_unlock(lock, bh_on);
+	page_pool_unlock(lock, bh_on);
 
 	return n;
 }

@@ -111,32 +111,6 @@ static bool page_pool_dma_grow(struct page_pool *pool, gfp_t gfp)
 	return true;
 }
 
-/* Owners hold the lock with BHs off. These are not switched off and on again
- * where they are off: netpoll has interrupts off, too. Returns whether that has
- * to be undone.
- */
-static bool page_pool_dma_lock(struct page_pool *pool)
-	__acquires(&pool->dma_overflow.xa_lock)
-{
-	bool bh_on = !in_softirq();
-
-	if (bh_on)
-		xa_lock_bh(&pool->dma_overflow);
-	else
-		xa_lock(&pool->dma_overflow);
-
-	return bh_on;
-}
-
-static void page_pool_dma_unlock(struct page_pool *pool, bool bh_on)
-	__releases(&pool->dma_overflow.xa_lock)
-{
-	if (bh_on)
-		xa_unlock_bh(&pool->dma_overflow);
-	else
-		xa_unlock(&pool->dma_overflow);
-}
-
 /* Find an empty slot, near the last one found. Only the consumer fills slots,
  * so an empty one stays empty until it is used here.
  *
@@ -185,7 +159,7 @@ static noinline bool page_pool_dma_add_overflow(struct page_pool *pool,
 	struct xarray *xa = &pool->dma_overflow;
 	unsigned long pfn = page_to_pfn(page);
 
-	/* As page_pool_dma_lock() */
+	/* As page_pool_lock() */
 	return !xa_err(in_softirq() ? xa_store(xa, pfn, page, gfp) :
 				      xa_store_bh(xa, pfn, page, gfp));
 }
@@ -277,20 +251,22 @@ unmap:
  */
 static noinline void page_pool_dma_wait(struct page_pool *pool)
 {
-	page_pool_dma_unlock(pool, page_pool_dma_lock(pool));
+	spinlock_t *lock = &pool->dma_overflow.xa_lock;
+
+	page_pool_unlock(lock, page_pool_lock(lock));
 }
 
 static noinline void page_pool_dma_unmap_overflow(struct page_pool *pool,
 						  struct page *page,
 						  dma_addr_t addr)
 {
-	bool bh_on = page_pool_dma_lock(pool);
+	bool bh_on = page_pool_lock(&pool->dma_overflow.xa_lock);
 	bool ours;
 
 	ours = __xa_erase(&pool->dma_overflow, page_to_pfn(page)) == page;
 	if (ours)
 		page_pool_dma_unmap_addr(pool, addr);
-	page_pool_dma_unlock(pool, bh_on);
+	page_pool_unlock(&pool->dma_overflow.xa_lock, bh_on);
 }
 
 /* Unmap a page that leaves the pool, unless destroy has done so already. The
@@ -356,11 +332,11 @@ void __page_pool_dma_sync_for_device(struct page_pool *pool, netmem_ref netmem,
 
 	index = netmem_get_dma_index(netmem);
 	if (unlikely(!index)) {
-		bool bh_on = page_pool_dma_lock(pool);
+		bool bh_on = page_pool_lock(&pool->dma_overflow.xa_lock);
 
 		if (xa_load(&pool->dma_overflow, page_to_pfn(page)) == page)
 			page_pool_dma_sync_addr(pool, addr, dma_sync_size);
-		page_pool_dma_unlock(pool, bh_on);
+		page_pool_unlock(&pool->dma_overflow.xa_lock, bh_on);
 		return;
 	}
 

@@ -56,6 +56,32 @@ bool page_pool_dma_is_mapped(struct page_pool *pool, struct page *page);
 const char *page_pool_dma_validate(struct page_pool *pool, u32 inflight);
 #endif
 
+/* BH must be off while anybody has a lock of a pool, for he may be interrupted
+ * by one who wants it. Returns whether that has to be undone: not where they are
+ * off anyway, netpoll has interrupts off, too.
+ */
+static __always_inline bool page_pool_lock(spinlock_t *lock)
+	__acquires(lock)
+{
+	bool bh_on = !in_softirq();
+
+	if (bh_on)
+		spin_lock_bh(lock);
+	else
+		spin_lock(lock);
+
+	return bh_on;
+}
+
+static __always_inline void page_pool_unlock(spinlock_t *lock, bool bh_on)
+	__releases(lock)
+{
+	if (bh_on)
+		spin_unlock_bh(lock);
+	else
+		spin_unlock(lock);
+}
+
 /* page_pool_user.c */
 bool page_pool_try_each(void (*visit)(struct page_pool *pool, void *data),
 			void *data);
