@@ -193,6 +193,7 @@ static noinline void page_pool_release_dying(struct page_pool *pool)
 static __always_inline void page_pool_count_release(struct page_pool *pool,
 						    netmem_ref netmem)
 {
+	page_pool_debug_forget(netmem);
 	rcu_read_lock();
 	atomic_inc(&pool->pages_state_release_cnt);
 	/* (A), see the top of this file */

@@ -12,13 +12,79 @@
  * Everybody who puts a page, hands one out or lets one go comes by here. What
  * is found wrong is reported once for each time, and mended: the pool goes on
  * as if the mistake had not been made.
+ *
+ * When pages were handed out is noted down, too, for those who ask who has them.
  */
 #include <linux/hardirq.h>
 #include <linux/kasan.h>
 #include <linux/mm.h>
+#include <linux/timekeeping.h>
+#include <linux/xarray.h>
 #include <net/page_pool/debug.h>
 
 #include "page_pool_priv.h"
+
+/* By page_pool_debug_key(): boot time in ms, as far as an entry has bits */
+static DEFINE_XARRAY_FLAGS(page_pool_debug_out, XA_FLAGS_LOCK_IRQ);
+
+static unsigned long page_pool_debug_key(netmem_ref netmem)
+{
+	static_assert(sizeof(struct page) >= 16);
+	static_assert(sizeof(struct net_iov) >= 16);
+
+	return (__force unsigned long)netmem >> 4;
+}
+
+static unsigned long page_pool_debug_now(void)
+{
+	return div_u64(ktime_get_boot_fast_ns(), NSEC_PER_MSEC) & LONG_MAX;
+}
+
+/**
+ * page_pool_debug_forget() - a page leaves its pool
+ * @netmem:	the page
+ */
+void page_pool_debug_forget(netmem_ref netmem)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&page_pool_debug_out, flags);
+	__xa_erase(&page_pool_debug_out, page_pool_debug_key(netmem));
+	xa_unlock_irqrestore(&page_pool_debug_out, flags);
+}
+
+/* If there is no memory for it its age will not be known. */
+static void page_pool_debug_note(netmem_ref netmem)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&page_pool_debug_out, flags);
+	__xa_store(&page_pool_debug_out, page_pool_debug_key(netmem),
+		   xa_mk_value(page_pool_debug_now()),
+		   GFP_NOWAIT | __GFP_NOWARN);
+	xa_unlock_irqrestore(&page_pool_debug_out, flags);
+}
+
+/**
+ * page_pool_debug_since() - when was a page handed out?
+ * @netmem:	the page, which may leave the pool any time
+ *
+ * Return: boot time in ms; 0: not known.
+ */
+u64 page_pool_debug_since(netmem_ref netmem)
+{
+	void *entry = xa_load(&page_pool_debug_out, page_pool_debug_key(netmem));
+	u64 now = ktime_to_ms(ktime_get_boottime());
+	unsigned long ago;
+
+	if (!entry)
+		return 0;
+
+	/* Less bits than time: the clocks may differ a little, too. */
+	ago = ((unsigned long)now - xa_to_value(entry)) & LONG_MAX;
+
+	return ago > LONG_MAX / 2 ? now : now - ago;
+}
 
 static bool page_pool_debug_at_home(long refs)
 {
@@ -134,6 +200,7 @@ void page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem)
 {
 	page_pool_debug_unpoison(pool, netmem);
 	atomic_long_set(netmem_get_pp_ref_count_ref(netmem), 1);
+	page_pool_debug_note(netmem);
 }
 
 /**

@@ -162,6 +162,8 @@ bool page_pool_debug_put(struct page_pool **pool, netmem_ref netmem,
 void page_pool_debug_park(const struct page_pool *pool, netmem_ref netmem);
 void page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem);
 void page_pool_debug_lost(struct page_pool *pool, netmem_ref netmem);
+void page_pool_debug_forget(netmem_ref netmem);
+u64 page_pool_debug_since(netmem_ref netmem);
 #else
 #define PP_PARKED_REFS		1L
 static __always_inline bool page_pool_debug_put(struct page_pool **pool,
@@ -180,6 +182,15 @@ page_pool_debug_park(const struct page_pool *pool, netmem_ref netmem)
 static __always_inline void
 page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem)
 {
+}
+
+static __always_inline void page_pool_debug_forget(netmem_ref netmem)
+{
+}
+
+static inline u64 page_pool_debug_since(netmem_ref netmem)
+{
+	return 0;
 }
 #endif
 
