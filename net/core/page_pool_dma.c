@@ -105,7 +105,10 @@ static bool page_pool_dma_grow(struct page_pool *pool, gfp_t gfp)
 	if (!chunk)
 		return false;
 
-	dir->chunk[n] = chunk;
+	/* All empty before others see it; pairs with the dependency in
+	 * page_pool_dma_each().
+	 */
+	smp_store_release(&dir->chunk[n], chunk);
 	pool->dma_cap += PP_DMA_CHUNK;
 
 	return true;
@@ -433,6 +436,52 @@ void page_pool_dma_end(struct page_pool *pool)
 		page_pool_dma_stop_sync(pool);
 	else
 		page_pool_dma_unmap_all(pool);
+}
+
+/**
+ * page_pool_dma_has_table() - does the pool know all of its pages?
+ * @pool:	the pool
+ *
+ * Return: false for what a provider has mapped, and when the pool has been
+ * destroyed.
+ */
+bool page_pool_dma_has_table(const struct page_pool *pool)
+{
+	return pool->dma_map && !pool->mp_ops && refcount_read(&pool->user_cnt);
+}
+
+/**
+ * page_pool_dma_each() - call a function for each page that is mapped
+ * @pool:	the pool, which stays meanwhile
+ * @each:	the function; the page may leave the pool at any time, so it may
+ *		only be compared
+ * @data:	for @each
+ *
+ * Context: Task, sleeps. Pages may come and go meanwhile.
+ */
+void page_pool_dma_each(struct page_pool *pool,
+			void (*each)(netmem_ref netmem, void *data),
+			void *data)
+{
+	const struct page_pool_dma_dir *dir = READ_ONCE(pool->dma_dir);
+	unsigned long pfn, *chunk, entry;
+	struct page *page;
+	u32 n, i;
+
+	for (n = 0; dir && n < dir->size; n++) {
+		chunk = READ_ONCE(dir->chunk[n]);
+		if (!chunk)
+			break;
+		for (i = 0; i < PP_DMA_CHUNK; i++) {
+			entry = READ_ONCE(chunk[i]) & ~PP_SLOT_BUSY;
+			if (entry)
+				each((__force netmem_ref)entry, data);
+		}
+		cond_resched();
+	}
+
+	xa_for_each(&pool->dma_overflow, pfn, page)
+		each(page_to_netmem(page), data);
 }
 
 void page_pool_dma_init(struct page_pool *pool)

@@ -7,7 +7,9 @@
 
 #include "netmem_priv.h"
 
+struct net;
 struct netdev_rx_queue;
+struct sk_buff;
 
 /* Pool references that a fragment page starts with: more than there can be
  * fragments, and room for those that users take themselves.
@@ -83,6 +85,27 @@ static __always_inline void page_pool_unlock(spinlock_t *lock, bool bh_on)
 }
 
 /* page_pool_user.c */
+/* Where a pool's pages are, from one look. */
+struct page_pool_pages {
+	u32 inflight;
+	u32 array;
+	u32 staged;
+	u32 ring;
+	u32 held;		/* what is left */
+	u32 ring_size;
+	u64 allocated;
+	u64 released;
+};
+
+void page_pool_get_pages(const struct page_pool *pool,
+			 struct page_pool_pages *pages);
+void page_pool_visit_id(u32 id, const struct page_pool *pool,
+			void (*visit)(struct page_pool *pool, void *data),
+			void *data);
+void page_pool_visit_shown(const struct net *net, const struct sk_buff *request,
+			   u32 id,
+			   void (*visit)(struct page_pool *pool, void *data),
+			   void *data);
 bool page_pool_try_each(void (*visit)(struct page_pool *pool, void *data),
 			void *data);
 u32 page_pool_ring_count(struct ptr_ring *ring, u32 *size);
@@ -97,6 +120,10 @@ void page_pool_dma_uninit(struct page_pool *pool);
 bool page_pool_dma_map(struct page_pool *pool, netmem_ref netmem, gfp_t gfp);
 void page_pool_dma_unmap(struct page_pool *pool, netmem_ref netmem);
 void page_pool_dma_end(struct page_pool *pool);
+bool page_pool_dma_has_table(const struct page_pool *pool);
+void page_pool_dma_each(struct page_pool *pool,
+			void (*each)(netmem_ref netmem, void *data),
+			void *data);
 void __page_pool_dma_sync_for_device(struct page_pool *pool, netmem_ref netmem,
 				     u32 dma_sync_size);
 

@@ -255,18 +255,6 @@ static int page_pool_nl_put_pool(struct sk_buff *msg,
 	return nla_put_u32(msg, NETDEV_A_PAGE_POOL_IFINDEX, dev->ifindex);
 }
 
-/* Where a pool's pages are, from one look. */
-struct page_pool_pages {
-	u32 inflight;
-	u32 array;
-	u32 staged;
-	u32 ring;
-	u32 held;		/* what is left */
-	u32 ring_size;
-	u64 allocated;
-	u64 released;
-};
-
 static u32 page_pool_staged_count(const struct page_pool *pool)
 {
 	u32 sum = 0;
@@ -316,8 +304,13 @@ static u32 page_pool_take(u32 *left, u32 n)
 	return n;
 }
 
-static void page_pool_get_pages(const struct page_pool *pool,
-				struct page_pool_pages *pages)
+/**
+ * page_pool_get_pages() - where are a pool's pages?
+ * @pool: the pool, page_pools_lock held
+ * @pages: the answer
+ */
+void page_pool_get_pages(const struct page_pool *pool,
+			 struct page_pool_pages *pages)
 {
 	/* the lock in it is all that is written */
 	struct ptr_ring *ring = (struct ptr_ring *)&pool->ring;
@@ -1005,6 +998,51 @@ bool page_pool_try_each(void (*visit)(struct page_pool *pool, void *data),
 	mutex_unlock(&page_pools_lock);
 
 	return true;
+}
+
+/**
+ * page_pool_visit_id() - visit a pool if it is there still
+ * @id: its id
+ * @pool: the pool that had this id
+ * @visit: called for it; it stays until that returns
+ * @data: for @visit
+ */
+void page_pool_visit_id(u32 id, const struct page_pool *pool,
+			void (*visit)(struct page_pool *pool, void *data),
+			void *data)
+{
+	struct page_pool *found;
+
+	mutex_lock(&page_pools_lock);
+	found = xa_load(&page_pools, id);
+	if (found && found == pool)
+		visit(found, data);
+	mutex_unlock(&page_pools_lock);
+}
+
+/**
+ * page_pool_visit_shown() - visit the pools that a reader is shown
+ * @net: his namespace
+ * @request: what he has sent
+ * @id: only the pool of this id, 0 for all
+ * @visit: called for each pool, which stays until it returns
+ * @data: for @visit
+ */
+void page_pool_visit_shown(const struct net *net, const struct sk_buff *request,
+			   u32 id,
+			   void (*visit)(struct page_pool *pool, void *data),
+			   void *data)
+{
+	struct page_pool_nl_reader reader = page_pool_nl_reader(net, request);
+	unsigned long i, last = id ?: U32_MAX;
+	struct page_pool *pool;
+
+	mutex_lock(&page_pools_lock);
+	xa_for_each_range(&page_pools, i, pool, id, last) {
+		if (page_pool_nl_is_shown(pool, &reader))
+			visit(pool, data);
+	}
+	mutex_unlock(&page_pools_lock);
 }
 
 /* For when the NAPI goes before the pool. A reader that found the link before
