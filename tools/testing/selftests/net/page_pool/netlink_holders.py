@@ -1,0 +1,534 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""
+Who holds pages: sockets that nobody reads, a CPU that is to free packets, a
+module that loses pages. The pools are those of the networking core, into which
+generic XDP copies what a loopback device receives, and that of the module.
+"""
+
+import errno
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+from netlink_lib import (KsftSkipEx, NetdevFamily, Netns, Nobody, boottime,
+                         defer, error_of, fresh_socket, gone, ids, is_system,
+                         ksft_busy_wait, ksft_eq, ksft_ge, ksft_pr,
+                         ksft_true, pools, run, small_family)
+from netlink_pages import PAYLOAD, new_loop
+from pp import BPF_MAP_UPDATE_ELEM, map_op, softirq, xdp_map
+
+LEAK = "/sys/module/page_pool_leak/parameters/leak"
+UNREAD = 20
+# more than is looked at in one go
+MANY = 1500
+SECONDS = 2
+HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
+CPUMAP = os.path.join(HERE, "xdp_cpumap.bpf.o")
+SO_RCVBUFFORCE = 33
+ETH_P_ALL = 3
+
+
+class Answer:
+    """What is told about the pools, or about one."""
+    def __init__(self, family, scan=False, **request):
+        if scan:
+            request["scan"] = True
+        said = family.page_pool_holders_get(request, dump=True)
+        ksft_eq(list(said[0]), ["pools"])
+        self.pools = {m["id"]: m for m in said if "held" in m}
+        self.records = [m for m in said if "kind" in m]
+        ksft_eq(len(self.pools) + len(self.records) + 1, len(said))
+        for pool in self.pools.values():
+            ksft_eq(pool["held"], sum(r["pages"] for r in self.of(pool["id"])) -
+                    pool["several"] - pool["returned"])
+
+    def of(self, pool):
+        return [r for r in self.records if r["id"] == pool]
+
+    def by(self, kind, **values):
+        return [r for r in self.records if r["kind"] == kind and
+                all(r.get(k.replace("_", "-")) == v for k, v in values.items())]
+
+    def pages(self, kind, **values):
+        return sum(r["pages"] for r in self.by(kind, **values))
+
+    def held(self):
+        """By others than the pools themselves."""
+        return self.sum("held") - self.pages("fragment")
+
+    def sum(self, what):
+        return sum(pool[what] for pool in self.pools.values())
+
+
+def rest(family):
+    """Nothing is held of the pools of the core."""
+    def held():
+        softirq()
+        return Answer(family).held()
+
+    ksft_busy_wait(lambda: held() == 0, deadline=10, comment="pages are held")
+
+
+def flood(loop, nr):
+    for _ in range(nr):
+        loop.tx.send(b"x" * PAYLOAD)
+
+
+def unread(family):
+    """A socket that never reads: who, where, how many, since when."""
+    loop = new_loop()
+    rest(family)
+    before = boottime()
+    flood(loop, UNREAD)
+    first = Answer(family)
+    found = first.by("socket-receive", inode=os.fstat(loop.rx.fileno()).st_ino)
+    ksft_eq(sum(r["pages"] for r in found), UNREAD)
+    with open("/proc/self/comm", encoding="ascii") as file:
+        comm = file.read().strip()
+    for record in found:
+        ksft_eq(record["pid"], os.getpid())
+        ksft_eq(record["comm"], comm)
+        ksft_eq(record["netns"], os.fstat(loop.netns.fd).st_ino)
+        ksft_eq(record["family"], socket.AF_INET)
+        ksft_eq(record["protocol"], socket.IPPROTO_UDP)
+        ksft_eq(record["local-addr"], socket.inet_aton("127.0.0.1"))
+        ksft_eq(record["local-port"], loop.rx.getsockname()[1])
+        ksft_eq(record["remote-port"], 0)
+        ksft_eq(record["shared"], 0)
+        ksft_true("partial" not in record)
+    ksft_eq(first.sum("several") + first.sum("returned"), 0)
+    ksft_eq(first.held(), UNREAD)
+    ksft_eq(first.pages("unknown"), 0)
+
+    time.sleep(1)
+    found = Answer(family).by("socket-receive", pid=os.getpid())
+    oldest = max(r["age"] for r in found)
+    ksft_ge(oldest, 1000)
+    ksft_ge((boottime() - before) * 1000, oldest)
+    ksft_eq(len({"exact" in r for r in found}), 1)
+
+    # read and received again they are others
+    for _ in range(UNREAD):
+        loop.rx.recv(65536)
+    rest(family)
+    ksft_eq(Answer(family).by("socket-receive"), [])
+    before = boottime()
+    flood(loop, UNREAD)
+    found = Answer(family).by("socket-receive", pid=os.getpid())
+    ksft_ge((boottime() - before) * 1000 + 1, max(r["age"] for r in found))
+
+
+def long_queue(family):
+    """More packets than are looked at in one go, each page counted once."""
+    loop = new_loop()
+    loop.rx.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+    rest(family)
+    flood(loop, MANY)
+    answer = Answer(family)
+    ksft_eq(answer.pages("socket-receive"), MANY)
+    ksft_eq(answer.sum("several") + answer.pages("unknown"), 0)
+    ksft_true(not any("partial" in r for r in answer.records))
+
+
+def shared(family):
+    """Pages that two sockets have are counted with each, and told of."""
+    loop = new_loop()
+    with loop.netns:
+        tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW,
+                            socket.htons(ETH_P_ALL))
+    defer(tap.close)
+    tap.bind(("lo", ETH_P_ALL))
+    rest(family)
+    flood(loop, UNREAD)
+    answer = Answer(family)
+    ksft_eq(answer.held(), UNREAD)
+    ksft_eq(answer.sum("several"), UNREAD)
+    for kind in (socket.AF_INET, socket.AF_PACKET):
+        found = answer.by("socket-receive", family=kind)
+        ksft_eq(sum(r["pages"] for r in found), UNREAD)
+        ksft_eq(sum(r["shared"] for r in found), UNREAD)
+
+
+def connect(loop):
+    """Two ends of a connection; that which receives is not accepted yet."""
+    with loop.netns:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        defer(listener.close)
+        tx = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    defer(tx.close)
+    listener.bind(("127.0.0.1", 0))
+    listener.listen()
+    tx.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    tx.connect(listener.getsockname())
+    return listener, tx
+
+
+def tcp(family):
+    """Connections: not accepted yet, then unread, then out of order."""
+    loop = new_loop()
+    listener, tx = connect(loop)
+    port = listener.getsockname()[1]
+    rest(family)
+    for _ in range(UNREAD):
+        tx.send(b"x" * PAYLOAD)
+
+    def arrived():
+        return Answer(family).pages("socket-receive", local_port=port)
+
+    ksft_busy_wait(lambda: arrived() > 0, deadline=10, comment="nothing came")
+    answer = Answer(family)
+    found = answer.by("socket-receive", local_port=port)
+    for record in found:
+        ksft_true("comm" not in record and "pid" not in record)
+        ksft_eq(record["netns"], os.fstat(loop.netns.fd).st_ino)
+        ksft_eq(record["remote-port"], tx.getsockname()[1])
+    pages = sum(r["pages"] for r in found)
+    ksft_eq(pages, answer.held() - answer.pages("unknown"))
+
+    rx, _ = listener.accept()
+    defer(rx.close)
+    found = Answer(family).by("socket-receive", local_port=port)
+    ksft_eq(sum(r["pages"] for r in found), pages)
+    ksft_eq({r.get("pid") for r in found}, {os.getpid()})
+    ksft_eq({r.get("inode") for r in found}, {os.fstat(rx.fileno()).st_ino})
+
+
+def out_of_order(family):
+    """What waits for a segment that is late."""
+    loop = new_loop()
+    listener, tx = connect(loop)
+    rx, _ = listener.accept()
+    defer(rx.close)
+    rest(family)
+
+    def delay(what, ms):
+        with loop.netns:
+            done = subprocess.run(["tc", "qdisc", what, "dev", "lo", "root",
+                                   "netem", "delay", f"{ms}ms"],
+                                  stderr=subprocess.STDOUT,
+                                  stdout=subprocess.PIPE, check=False)
+        if done.returncode:
+            raise KsftSkipEx(f"no netem: {done.stdout}")
+
+    delay("add", 20000)
+    tx.send(b"x" * PAYLOAD)
+    delay("change", 0)
+    for _ in range(4):
+        tx.send(b"x" * PAYLOAD)
+    port = rx.getsockname()[1]
+
+    def waiting():
+        return Answer(family).pages("socket-ofo", local_port=port)
+
+    ksft_busy_wait(lambda: waiting() > 0, deadline=5, comment="all in order")
+    ksft_eq({r["pid"] for r in Answer(family).by("socket-ofo", local_port=port)},
+            {os.getpid()})
+
+
+def deferred(family):
+    """Packets read on one CPU that another is to free."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise KsftSkipEx("needs two CPUs")
+    defer(os.sched_setaffinity, 0, cpus)
+    loop = new_loop()
+    listener, tx = connect(loop)
+    rx, _ = listener.accept()
+    defer(rx.close)
+    rest(family)
+    answer = None
+    for _ in range(20):
+        os.sched_setaffinity(0, cpus[:1])
+        for _ in range(8):
+            tx.send(b"x" * PAYLOAD)
+        os.sched_setaffinity(0, cpus[1:2])
+        time.sleep(0.1)
+        rx.recv(8 * PAYLOAD)
+        answer = Answer(family)
+        if answer.pages("cpu-defer"):
+            break
+    ksft_ge(answer.pages("cpu-defer", cpu=cpus[0]), 1)
+    ksft_eq(answer.pages("cpu-defer"), answer.pages("cpu-defer", cpu=cpus[0]))
+
+
+# Without this it would let others have the CPU now and then.
+FAIR = "/sys/kernel/debug/sched/fair_server/cpu0/runtime"
+RT_RUNTIME = "/proc/sys/kernel/sched_rt_runtime_us"
+HOG = """
+import os, time
+os.sched_setaffinity(0, {0})
+os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(50))
+print(flush=True)
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    pass
+"""
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return file.read()
+
+
+def write(path, text):
+    """Returns what was there; None if there is no such file."""
+    try:
+        with open(path, "r+", encoding="ascii") as file:
+            old = file.read()
+            file.seek(0)
+            file.write(text)
+        return old
+    except OSError:
+        return None
+
+
+def wired():
+    """Two ports that are wired, of a driver whose XDP frames are pages."""
+    done = subprocess.run([sys.executable, "-B", os.path.join(HERE, "pp.py"), "-",
+                           "pair", "vmxnet3"], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise KsftSkipEx(done.stdout.strip())
+    return done.stdout.split()
+
+
+def ip(*args):
+    done = subprocess.run(["ip"] + list(args), stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise KsftSkipEx(f"ip {' '.join(args)}: {done.stdout}")
+
+
+def cpumap(family):
+    """Frames that wait for a CPU which has no time for them."""
+    if not os.path.exists(CPUMAP):
+        raise KsftSkipEx("no XDP program, which needs clang to build")
+    if not {0, 1} <= os.sched_getaffinity(0):
+        raise KsftSkipEx("needs CPUs 0 and 1")
+    tx, rx = wired()
+    for dev in (tx, rx):
+        ip("link", "set", dev, "up")
+        defer(ip, "link", "set", dev, "down")
+    ip("link", "set", rx, "xdp", "obj", CPUMAP, "program", "xdp_cpumap")
+    defer(ip, "link", "set", rx, "xdp", "off")
+    table = xdp_map(rx, "pp_cpus")
+    map_op(BPF_MAP_UPDATE_ELEM, table, 256)
+    os.close(table)
+    tap = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+    defer(tap.close)
+    tap.bind((tx, 0))
+    for path, text in ((FAIR, "0"), (RT_RUNTIME, "-1")):
+        old = write(path, text)
+        if old:
+            defer(write, path, old)
+    defer(os.sched_setaffinity, 0, os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {1})
+    frame = b"\xff" * 12 + b"\x88\xb5" + bytes(PAYLOAD // 4)
+
+    # the wire may not be there yet
+    def received():
+        return int(read(f"/sys/class/net/{rx}/statistics/rx_packets"))
+
+    def arrives():
+        before = received()
+        tap.send(frame)
+        time.sleep(0.1)
+        return received() > before
+
+    ksft_busy_wait(arrives, deadline=10, comment="nothing arrives")
+
+    answer = None
+    for _ in range(5):
+        with subprocess.Popen([sys.executable, "-c", HOG],
+                              stdout=subprocess.PIPE) as hog:
+            hog.stdout.readline()
+            for _ in range(UNREAD):
+                tap.send(frame)
+            time.sleep(0.2)
+            answer = Answer(family)
+            hog.kill()
+        if answer.pages("cpumap") >= UNREAD:
+            break
+    # perhaps with a packet of the kernel's own
+    ksft_ge(answer.pages("cpumap", cpu=0), UNREAD)
+    ksft_ge(UNREAD + 4, answer.pages("cpumap"))
+
+    # and given up again
+    ksft_busy_wait(lambda: not Answer(family).by("cpumap"), deadline=5,
+                   comment="the CPU does not receive them")
+
+
+class Module:
+    """The module that leaks."""
+    def __init__(self, family, what):
+        if not os.path.exists(LEAK):
+            os.system("modprobe -q page_pool_leak")
+        if not os.path.exists(LEAK):
+            raise KsftSkipEx("needs CONFIG_PAGE_POOL_SELFCHECK_TEST")
+        old = set(ids(pools(family)))
+        self.tell(what)
+        defer(self.found)
+        self.id, = set(ids(pools(family))) - old
+
+    @staticmethod
+    def tell(what):
+        with open(LEAK, "w", encoding="ascii") as file:
+            file.write(what)
+
+    def found(self):
+        try:
+            self.tell("return")
+        except FileNotFoundError:
+            pass
+
+
+def lost(family, what, scan):
+    """Pages that are nowhere."""
+    before = boottime()
+    module = Module(family, f"{what} 70")
+    answer = Answer(family, scan=scan, id=module.id)
+    ksft_eq(list(answer.pools), [module.id])
+    ksft_eq(answer.sum("held"), 70)
+    ksft_eq([(r["kind"], r["pages"], r["shared"]) for r in answer.records],
+            [("unknown", 70, 0)])
+    time.sleep(1)
+    record, = Answer(family, scan=scan, id=module.id).records
+    ksft_ge(record["age"], 1000)
+    ksft_ge((boottime() - before) * 1000, record["age"])
+    # for all pools the same is said of it, and other pools do not matter
+    ksft_eq(Answer(family, scan=scan).pages("unknown", id=module.id), 70)
+    record, = Answer(family, scan=scan, id=module.id).records
+    ksft_ge(record["age"], 1000)
+
+    # nobody who is asked about a pool that is dying has its pages either
+    module.tell("destroy")
+    record, = Answer(family, scan=True, id=module.id).records
+    ksft_eq((record["kind"], record["pages"]), ("unknown", 70))
+    ksft_ge(record["age"], 1000)
+    record, = Answer(family, id=module.id).records
+    ksft_eq((record["kind"], record["pages"]), ("unknown", 70))
+
+    module.tell("return")
+    gone(family, module.id)
+    ksft_eq(error_of(family.page_pool_holders_get, {"id": module.id}, dump=True),
+            errno.ENOENT)
+
+
+def lost_mapped(family):
+    """The pool's own slots tell which pages it has."""
+    lost(family, "dma", False)
+
+
+def lost_plain(family):
+    """A pool without slots: its pages are looked for in all of the memory."""
+    lost(family, "plain", True)
+
+
+def not_scanned(family):
+    """Else nobody knows since when."""
+    module = Module(family, "plain 3")
+    record, = Answer(family, id=module.id).records
+    ksft_eq((record["kind"], record["pages"]), ("unknown", 3))
+    ksft_true("age" not in record)
+
+
+def refused(family, **request):
+    return error_of(family.page_pool_holders_get, request, dump=True)
+
+
+def who_may(family):
+    """Those who may administer the network of the machine."""
+    other = NetdevFamily()
+    with Nobody():
+        ksft_eq(refused(other), errno.EPERM, "reader")
+        fresh_socket(other)
+        ksft_eq(refused(other), errno.EPERM, "reader and opener")
+    ksft_eq(refused(other), errno.EPERM, "opener")
+    # of a namespace's only what it is shown
+    with Netns():
+        fresh_socket(other)
+        ksft_eq(other.page_pool_holders_get({}, dump=True), [{"pools": 0}])
+        some = [p for p in pools(family) if is_system(p)][0]["id"]
+        ksft_eq(refused(other, id=some), errno.ENOENT, "another namespace")
+    other.sock.close()
+
+    for wrong in (0, 1 << 32):
+        ksft_eq(refused(family, id=wrong), errno.ERANGE, f"id {wrong}")
+    ksft_eq(refused(family, id=(1 << 32) - 1), errno.ENOENT)
+
+
+def in_pieces(family):
+    """An answer of many messages for a reader who has little room."""
+    loop = new_loop()
+    rest(family)
+    socks = []
+    for _ in range(60):
+        with loop.netns:
+            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        defer(sock.close)
+        sock.bind(("127.0.0.1", 0))
+        loop.tx.connect(sock.getsockname())
+        loop.tx.send(b"x" * PAYLOAD)
+        socks.append(os.fstat(sock.fileno()).st_ino)
+    small = small_family()
+    answer = Answer(small)
+    small.sock.close()
+    ksft_eq(sorted(r["inode"] for r in answer.by("socket-receive")), sorted(socks))
+
+
+def moving(family):
+    """Whatever the traffic does, an answer is never at odds with itself."""
+    loop = new_loop()
+    listener, tx = connect(loop)
+    rx, _ = listener.accept()
+    defer(rx.close)
+    stop = threading.Event()
+    count = [0, 0]
+
+    def send():
+        while not stop.is_set():
+            flood(loop, UNREAD)
+            tx.send(b"x" * PAYLOAD)
+            count[0] += 1
+
+    def receive():
+        rx.settimeout(0.1)
+        loop.rx.settimeout(0.1)
+        while not stop.is_set():
+            try:
+                for _ in range(UNREAD):
+                    loop.rx.recv(65536)
+                rx.recv(PAYLOAD)
+                count[1] += 1
+            except TimeoutError:
+                pass
+
+    threads = [threading.Thread(target=send), threading.Thread(target=receive)]
+    for thread in threads:
+        thread.start()
+    looks, seen = 0, 0
+    end = time.monotonic() + SECONDS
+    try:
+        while looks < 5 or time.monotonic() < end:
+            answer = Answer(family, scan=looks % 4 == 0)
+            seen += answer.pages("socket-receive") > 0
+            looks += 1
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    ksft_pr(f"{looks} looks, {count} rounds, {seen} times pages found")
+    ksft_true(seen, "some pages were found")
+
+
+def main():
+    run(unread, long_queue, shared, tcp, out_of_order, deferred, cpumap,
+        lost_mapped, lost_plain, not_scanned, who_may, in_pieces, moving)
+
+
+if __name__ == "__main__":
+    main()
