@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,13 +11,14 @@
 #include "ppstat.h"
 
 static const char usage[] =
-"Usage: ppstat [OPTIONS] [list|monitor|hints]\n"
+"Usage: ppstat [OPTIONS] [list|monitor|hints|leaks [POOL]]\n"
 "Show page pools of network devices and what their counters say.\n"
 "\n"
 "  list                the pools (default)\n"
 "  monitor             pools that come, go and change, as it happens\n"
 "  hints               what the counters mean and what to change; with -w, those of\n"
 "                      the next SEC seconds\n"
+"  leaks [POOL]        who holds the pages of all pools, or of that with this id\n"
 "\n"
 "  -s, --stats         with counters\n"
 "  -c, --cpu           with counters per CPU\n"
@@ -27,12 +29,13 @@ static const char usage[] =
 "      --count N       with -w: end after N intervals\n"
 "  -j, --json          JSON\n"
 "      --openmetrics   text for Prometheus (node_exporter's textfile collector)\n"
+"      --no-scan       leaks: do not look through all of the memory\n"
 "  -h, --help          this text\n"
 "\n"
 "Exit status: 0; 1 failed; 2 wrong usage; 3 this kernel does not offer it;\n"
-"4 no permission; 5 no such device or namespace. See ppstat(8).\n";
+"4 no permission; 5 no such device, pool or namespace. See ppstat(8).\n";
 
-enum { OPT_METRICS = 256, OPT_COUNT };
+enum { OPT_METRICS = 256, OPT_COUNT, OPT_NO_SCAN };
 
 static const struct option options[] = {
 	{ "stats",	 no_argument,	    NULL, 's' },
@@ -44,6 +47,7 @@ static const struct option options[] = {
 	{ "count",	 required_argument, NULL, OPT_COUNT },
 	{ "json",	 no_argument,	    NULL, 'j' },
 	{ "openmetrics", no_argument,	    NULL, OPT_METRICS },
+	{ "no-scan",	 no_argument,	    NULL, OPT_NO_SCAN },
 	{ "help",	 no_argument,	    NULL, 'h' },
 	{}
 };
@@ -91,6 +95,26 @@ static int hints(struct ynl_sock **ys, const struct pp_options *opt)
 	}
 	pp_snap_free(&now);
 	pp_snap_free(&old);
+	return ret;
+}
+
+static int leaks(struct ynl_sock **ys, const struct pp_options *opt)
+{
+	struct pp_holders all;
+	struct pp_snap snap;
+	int ret;
+
+	/* The pools after that: one that has come meanwhile is not missed. */
+	ret = pp_read_holders(ys, opt, &all);
+	if (ret)
+		return ret;
+	ret = pp_read(ys, opt, &snap);
+	if (!ret) {
+		pp_sort_by_device(&snap);
+		pp_leaks(stdout, &snap, &all, opt);
+		pp_snap_free(&snap);
+	}
+	pp_holders_free(&all);
 	return ret;
 }
 
@@ -152,7 +176,8 @@ int main(int argc, char **argv)
 	struct pp_options opt = { .interval = 1 };
 	const char *mode = "list";
 	struct ynl_sock *ys;
-	bool metrics = false;
+	bool metrics = false, find;
+	unsigned long id;
 	int o, ret;
 
 	while ((o = getopt_long(argc, argv, "sczd:n:w::jh", options, NULL)) != -1) {
@@ -193,6 +218,9 @@ int main(int argc, char **argv)
 			if (!number(optarg, &opt.count))
 				return bad("not a count:", optarg);
 			break;
+		case OPT_NO_SCAN:
+			opt.no_scan = true;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return PP_OK;
@@ -202,10 +230,22 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc)
 		mode = argv[optind++];
+	if (optind < argc && !strcmp(mode, "leaks")) {
+		if (!number(argv[optind], &id) || id > UINT32_MAX)
+			return bad("not a pool's id:", argv[optind]);
+		opt.pool = id;
+		optind++;
+	}
 	if (optind < argc)
 		return bad("too many words:", argv[optind]);
-	if (strcmp(mode, "list") && strcmp(mode, "monitor") && strcmp(mode, "hints"))
+	if (strcmp(mode, "list") && strcmp(mode, "monitor") && strcmp(mode, "hints") &&
+	    strcmp(mode, "leaks"))
 		return bad("no such command:", mode);
+	find = !strcmp(mode, "leaks");
+	if (find && (metrics || opt.watch || opt.stats || opt.cpus))
+		return bad("leaks goes with -d, -z, -n and -j only", NULL);
+	if (opt.no_scan && !find)
+		return bad("--no-scan goes with leaks", NULL);
 	if (metrics && (*mode != 'l' || opt.json || opt.watch || opt.stats || opt.cpus))
 		return bad("--openmetrics goes with -d, -z and -n only", NULL);
 	if (opt.watch && (*mode == 'm' || opt.stats || opt.cpus))
@@ -226,6 +266,8 @@ int main(int argc, char **argv)
 			ret = pp_monitor(ys, &opt);
 		else if (*mode == 'h')
 			ret = hints(&ys, &opt);
+		else if (find)
+			ret = leaks(&ys, &opt);
 		else if (opt.watch)
 			ret = pp_watch(&ys, &opt);
 		else

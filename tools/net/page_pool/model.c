@@ -129,6 +129,29 @@ struct pp_pool *pp_find(const struct pp_snap *snap, __u64 id)
 	return bsearch(&key, snap->pools, snap->nr, sizeof(key), by_id);
 }
 
+static int held_by_id(const void *a, const void *b)
+{
+	const struct pp_held *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The kernel tells of them in the order of their ids. */
+struct pp_held *pp_held_by(const struct pp_holders *all, __u64 id)
+{
+	struct pp_held key = { .id = id };
+
+	return all->nr ? bsearch(&key, all->pools, all->nr, sizeof(key),
+				 held_by_id) : NULL;
+}
+
+double pp_page_bytes(const struct pp_pool *pool)
+{
+	if (pool->has_bytes && pool->has_pages && pool->pages)
+		return (double)pool->bytes / pool->pages;
+	return sysconf(_SC_PAGESIZE) * (1UL << (pool->order > 0 ? pool->order : 0));
+}
+
 __u64 pp_dying_for(const struct pp_pool *pool, double now)
 {
 	if (!pool->dying || now <= pool->detach_time)

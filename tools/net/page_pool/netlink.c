@@ -335,6 +335,7 @@ static bool wanted(const struct pp_pool *p, const struct pp_options *opt,
 		   unsigned int ifindex)
 {
 	return (!opt->dev || p->ifindex == ifindex) &&
+	       (!opt->pool || p->id == opt->pool) &&
 	       (!opt->dying || p->dying);
 }
 
@@ -395,6 +396,123 @@ int pp_read(struct ynl_sock **ys, const struct pp_options *opt,
 			pool_free(&snap->pools[i]);
 	}
 	snap->nr = n;
+	return PP_OK;
+}
+
+static void fill_addr(struct pp_addr *a, const void *addr, size_t len,
+		      unsigned int port)
+{
+	if (len && len <= sizeof(a->addr))
+		memcpy(a->addr, addr, len);
+	a->port = port;
+}
+
+static void fill_holder(struct pp_holder *h,
+			const struct netdev_page_pool_holders_get_rsp_dump *rsp)
+{
+	h->kind = rsp->kind;
+	h->pages = rsp->pages;
+	h->shared = rsp->shared;
+	h->has_age = rsp->_present.age;
+	h->age = rsp->age;
+	h->exact = rsp->_present.exact;
+	h->partial = rsp->_present.partial;
+	h->cpu = rsp->cpu;
+	h->netns = rsp->netns;
+	h->pid = rsp->pid;
+	if (rsp->_present.comm_len)
+		h->comm = strdup(rsp->comm);
+	h->inode = rsp->inode;
+	h->family = rsp->family;
+	h->protocol = rsp->protocol;
+	h->has_addr = rsp->_present.local_addr_len;
+	fill_addr(&h->local, rsp->local_addr, rsp->_present.local_addr_len,
+		  rsp->local_port);
+	fill_addr(&h->remote, rsp->remote_addr, rsp->_present.remote_addr_len,
+		  rsp->remote_port);
+}
+
+/* Room for one more, in steps of powers of two */
+static void *one_more(void *array, size_t nr, size_t size)
+{
+	char *p = array;
+
+	if (!(nr & (nr - 1))) {
+		p = reallocarray(p, nr ? 2 * nr : 1, size);
+		if (!p) {
+			pp_error("out of memory");
+			exit(PP_FAILED);
+		}
+	}
+	memset(p + nr * size, 0, size);
+	return p;
+}
+
+void pp_holders_free(struct pp_holders *all)
+{
+	size_t i, n;
+
+	for (i = 0; i < all->nr; i++) {
+		for (n = 0; n < all->pools[i].nr; n++)
+			free(all->pools[i].holders[n].comm);
+		free(all->pools[i].holders);
+	}
+	free(all->pools);
+	memset(all, 0, sizeof(*all));
+}
+
+static int no_holders(const struct ynl_error *err, __u64 pool)
+{
+	switch ((int)err->code) {
+	case EOPNOTSUPP:
+		pp_error("Linux %s does not tell who holds pages", release());
+		return PP_NOT_OFFERED;
+	case EPERM:
+	case EACCES:
+		pp_error("who holds pages is told to those with CAP_NET_ADMIN only");
+		return PP_DENIED;
+	case ENOENT:
+		pp_error("no pool %llu", (unsigned long long)pool);
+		return PP_NO_SUCH;
+	}
+	return failed(err);
+}
+
+int pp_read_holders(struct ynl_sock **ys, const struct pp_options *opt,
+		    struct pp_holders *all)
+{
+	struct netdev_page_pool_holders_get_req_dump req = {};
+	struct netdev_page_pool_holders_get_rsp_list *list;
+	struct pp_held *held;
+
+	memset(all, 0, sizeof(*all));
+	if (opt->pool)
+		netdev_page_pool_holders_get_req_dump_set_id(&req, opt->pool);
+	if (!opt->no_scan)
+		netdev_page_pool_holders_get_req_dump_set_scan(&req);
+	list = netdev_page_pool_holders_get_dump(*ys, &req);
+	if (!list)
+		return no_holders(&(*ys)->err, opt->pool);
+
+	ynl_dump_foreach(list, rsp) {
+		if (!rsp->_present.held)
+			continue;
+		all->pools = one_more(all->pools, all->nr, sizeof(*all->pools));
+		held = &all->pools[all->nr++];
+		held->id = rsp->id;
+		held->held = rsp->held;
+		held->several = rsp->several;
+		held->returned = rsp->returned;
+	}
+	ynl_dump_foreach(list, rsp) {
+		held = rsp->_present.kind ? pp_held_by(all, rsp->id) : NULL;
+		if (!held)
+			continue;
+		held->holders = one_more(held->holders, held->nr,
+					 sizeof(*held->holders));
+		fill_holder(&held->holders[held->nr++], rsp);
+	}
+	netdev_page_pool_holders_get_rsp_list_free(list);
 	return PP_OK;
 }
 

@@ -15,11 +15,13 @@ _ppstat()
 		words=$(cd /run/netns 2>/dev/null && echo *) ;;
 	--count)
 		words= ;;
+	leaks)
+		words=$(ppstat -j 2>/dev/null | sed -n 's/^ *"id": \([0-9]*\),$/\1/p') ;;
 	*)
-		words="list monitor hints -s --stats -c --cpu -z --dying -d --dev
-			-n --netns -w --watch --count -j --json --openmetrics
-			-h --help"
-		[[ $cur == -* ]] || words="list monitor hints" ;;
+		words="list monitor hints leaks -s --stats -c --cpu -z --dying
+			-d --dev -n --netns -w --watch --count -j --json
+			--openmetrics --no-scan -h --help"
+		[[ $cur == -* ]] || words="list monitor hints leaks" ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
 }

@@ -11,6 +11,7 @@
  *	json.c		-j
  *	metrics.c	--openmetrics
  *	hints.c		hints
+ *	leaks.c		leaks
  *	main.c		options
  *
  * A value is there when the kernel sent it. Kernels differ in what they send, so
@@ -37,7 +38,7 @@ enum pp_exit {
 	PP_USAGE	= 2,
 	PP_NOT_OFFERED	= 3,	/* by this kernel */
 	PP_DENIED	= 4,
-	PP_NO_SUCH	= 5,	/* device or namespace */
+	PP_NO_SUCH	= 5,	/* device, pool or namespace */
 };
 
 /* In this order they are shown. */
@@ -127,11 +128,67 @@ struct pp_snap {
 	bool has_stats;			/* the kernel counts */
 };
 
+/* The bit of pp_pool.flags */
+#define PP_SYSTEM_POOL	0x4
+
+/* Numbers of the kernel, which may have more. */
+enum pp_kind {
+	PP_UNKNOWN,
+	PP_FRAGMENT,
+	PP_SOCKET_RECEIVE,
+	PP_SOCKET_OFO,
+	PP_SOCKET_BACKLOG,
+	PP_CPU_DEFER,
+	PP_CPU_BACKLOG,
+	PP_CPUMAP,
+	PP_NR_KINDS,
+};
+
+struct pp_addr {
+	unsigned char addr[16];
+	unsigned int port;		/* 0: any */
+};
+
+struct pp_holder {
+	unsigned int kind;
+	unsigned int pages;
+	unsigned int shared;		/* of them, with other holders */
+	__u64 age;			/* ms */
+	bool has_age;
+	bool exact;			/* since they were handed out */
+	bool partial;			/* he may have more */
+	unsigned int cpu;
+	unsigned int netns;
+	unsigned int pid;		/* 0: none known */
+	char *comm;			/* NULL: none */
+	__u64 inode;			/* 0: none */
+	unsigned int family, protocol;
+	bool has_addr;
+	struct pp_addr local, remote;
+};
+
+/* Pages of a pool: held = sum of those of holders - several - returned */
+struct pp_held {
+	__u64 id;
+	unsigned int held;
+	unsigned int several;
+	unsigned int returned;
+	struct pp_holder *holders;
+	size_t nr;
+};
+
+struct pp_holders {
+	struct pp_held *pools;
+	size_t nr;
+};
+
 /* What is asked for. */
 struct pp_options {
 	const char *netns;
 	const char *dev;
 	bool stats, cpus, dying, json;
+	__u64 pool;			/* 0: all */
+	bool no_scan;
 	bool watch;
 	double interval;
 	unsigned long count;		/* of intervals; 0: no end */
@@ -146,6 +203,9 @@ void pp_close(struct ynl_sock *ys);
 int pp_read(struct ynl_sock **ys, const struct pp_options *opt,
 	    struct pp_snap *snap);
 void pp_snap_free(struct pp_snap *snap);
+int pp_read_holders(struct ynl_sock **ys, const struct pp_options *opt,
+		    struct pp_holders *all);
+void pp_holders_free(struct pp_holders *all);
 enum pp_event { PP_ADD, PP_DEL, PP_CHANGE };
 int pp_listen(struct ynl_sock *ys,
 	      void (*event)(enum pp_event what, struct pp_pool *pool, void *arg),
@@ -166,6 +226,8 @@ void pp_sort_by_id(struct pp_snap *snap);	/* as pp_read() has it */
 void pp_sort_by_device(struct pp_snap *snap);	/* as it is shown */
 /* In one that is sorted by id. */
 struct pp_pool *pp_find(const struct pp_snap *snap, __u64 id);
+struct pp_held *pp_held_by(const struct pp_holders *all, __u64 id);
+double pp_page_bytes(const struct pp_pool *pool);
 __u64 pp_dying_for(const struct pp_pool *pool, double now);
 const char *pp_dev(const struct pp_pool *pool);
 const char *pp_queue(const struct pp_pool *pool, char *buf, size_t len);
@@ -194,6 +256,8 @@ void pp_json_rates(FILE *f, const struct pp_snap *now, const struct pp_snap *old
 		   const struct pp_options *opt);
 void pp_metrics(FILE *f, const struct pp_snap *snap, const struct pp_options *opt);
 void pp_hints(FILE *f, const struct pp_snap *now, const struct pp_snap *old,
+	      const struct pp_options *opt);
+void pp_leaks(FILE *f, const struct pp_snap *snap, struct pp_holders *all,
 	      const struct pp_options *opt);
 int pp_watch(struct ynl_sock **ys, const struct pp_options *opt);
 int pp_monitor(struct ynl_sock *ys, const struct pp_options *opt);

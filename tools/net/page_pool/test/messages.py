@@ -13,6 +13,7 @@ GRP_NAME, GRP_ID = 1, 2
 
 # linux/netdev.h: commands
 POOL_GET, POOL_ADD, POOL_DEL, POOL_CHANGE, STATS_GET, QUEUE_GET = 5, 6, 7, 8, 9, 10
+HOLDERS_GET = 64
 
 # Attributes of a pool in 6.8 to 6.12, that which newer kernels append (7.x), ours.
 POOL = {"id": 1, "ifindex": 2, "napi": 3, "inflight": 4, "inflight_mem": 5,
@@ -28,11 +29,17 @@ STATS_DETAIL = {"recycle_released_pfmemalloc": 1, "recycle_released_nid": 2, "cp
 CPU = {"cpu": 1, "recycle_cached": 2, "recycle_cache_full": 3, "recycle_ring": 4,
        "recycle_ring_full": 5, "recycle_released_refcnt": 6,
        "recycle_released_pfmemalloc": 7, "recycle_released_nid": 8}
+HOLDERS = {"id": 1, "scan": 2, "pools": 3, "held": 4, "several": 5, "returned": 6,
+           "kind": 7, "pages": 8, "shared": 9, "age": 10, "exact": 11, "partial": 12,
+           "netns": 13, "pid": 14, "comm": 15, "inode": 16, "family": 17, "protocol": 18,
+           "local_addr": 19, "local_port": 20, "remote_addr": 21, "remote_port": 22, "cpu": 23}
+KINDS = {"unknown": 0, "fragment": 1, "socket-receive": 2, "socket-ofo": 3, "socket-backlog": 4,
+         "cpu-defer": 5, "cpu-backlog": 6, "cpumap": 7}
 QUEUE = {"id": 1, "ifindex": 2, "type": 3, "napi": 4}
 
 FAMILY_TYPE = 0x20
 NLM_F_MULTI, NLM_F_DUMP_INTR, NLA_F_NESTED = 2, 16, 0x8000
-FAMILY, ANSWER, ERROR, EVENT, LOST, NAME, TIME, USER = range(1, 9)
+FAMILY, ANSWER, ERROR, EVENT, LOST, NAME, TIME, USER, RING = range(1, 10)
 
 
 def attr(kind, data):
@@ -98,6 +105,24 @@ def stats(ident, detail=None, cpus=(), newer=b"", ifindex=None, **values):
     return out
 
 
+def holder(**values):
+    """One message about holders: True is a flag, bytes are an address."""
+    out = b""
+    for name, v in values.items():
+        kind = HOLDERS[name]
+        if v is True:
+            out += attr(kind, b"")
+        elif isinstance(v, bytes):
+            out += attr(kind, v)
+        elif name == "comm":
+            out += string(kind, v)
+        elif name in ("id", "age", "inode"):
+            out += uint(kind, v)
+        else:
+            out += u32(kind, KINDS.get(v, v))
+    return out
+
+
 class Kernel:
     """What a kernel answers; write() makes it a file."""
 
@@ -121,6 +146,13 @@ class Kernel:
     def stats(self, *all_stats, flags=NLM_F_MULTI):
         return self.add(ANSWER, STATS_GET, b"".join(
             message(STATS_GET, s, flags) for s in all_stats))
+
+    def holders(self, *messages):
+        return self.add(ANSWER, HOLDERS_GET, b"".join(
+            message(HOLDERS_GET, x) for x in messages))
+
+    def ring(self, descriptors):
+        return self.add(RING, descriptors)
 
     def queues(self, *queues):
         """(ifindex, id, napi, type)"""

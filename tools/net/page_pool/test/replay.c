@@ -15,6 +15,7 @@
  *	NAME ifindex	of a device
  *	TIME		double: CLOCK_BOOTTIME
  *	USER uid
+ *	RING n		descriptors of every receive ring
  */
 
 #include <errno.h>
@@ -29,10 +30,12 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include <linux/ethtool.h>
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
+#include <linux/sockios.h>
 
-enum kind { FAMILY = 1, ANSWER, ERROR, EVENT, LOST, NAME, TIME, USER };
+enum kind { FAMILY = 1, ANSWER, ERROR, EVENT, LOST, NAME, TIME, USER, RING };
 
 struct record {
 	__u32 kind, arg, len;
@@ -331,4 +334,23 @@ uid_t __wrap_geteuid(void)
 		if (records[i].kind == USER)
 			return records[i].arg;
 	return 0;
+}
+
+int __real_ioctl(int fd, unsigned long request, void *arg);
+
+int __wrap_ioctl(int fd, unsigned long request, void *arg)
+{
+	struct ethtool_ringparam *ring;
+	size_t i;
+
+	if (request != SIOCETHTOOL)
+		return __real_ioctl(fd, request, arg);
+	for (i = 0; i < nr; i++)
+		if (records[i].kind == RING) {
+			ring = (void *)((struct ifreq *)arg)->ifr_data;
+			ring->rx_pending = records[i].arg;
+			return 0;
+		}
+	errno = EOPNOTSUPP;
+	return -1;
 }
