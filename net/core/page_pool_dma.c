@@ -37,6 +37,7 @@
  */
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
+#include <linux/error-injection.h>
 #include <linux/mm.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -248,6 +249,8 @@ unmap:
 	page_pool_dma_unmap_addr(pool, addr);
 	return false;
 }
+/* There is no type for false, which is what NULL makes of a bool. */
+ALLOW_ERROR_INJECTION(page_pool_dma_map, NULL);
 
 /* page_pool_dma_unmap_all() has taken the page out of its slot: wait until it
  * is unmapped too.
