@@ -53,6 +53,10 @@ test-long: ## what takes too long for every change, hours in all
 #> ONLY="prometheus native" runs these of tools/testing/page_pool/long; PERCENT=1 for a try
 	@ONLY='$(ONLY)' PERCENT='$(PERCENT)' $(S)/test long
 
+soak: deps ## all traffic and all changes at the same time, under KASAN
+#> MINUTES=30 (default)
+	@$(S)/soak $(MINUTES)
+
 ppstat: deps ## build ppstat, which shows page pools: build/ppstat/ppstat (ppstat.8)
 	@$(S)/ppstat-build
 
@@ -90,4 +94,4 @@ clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
 	@$(S)/clean $(if $(FORCE),-f)
 
 .PHONY: help deps kernel run test unit kunit selftest check mutants test-long test-matrix drivers
-.PHONY: ppstat bench bench-instr bench-kernel bench-scale apply refresh clean
+.PHONY: ppstat soak bench bench-instr bench-kernel bench-scale apply refresh clean
