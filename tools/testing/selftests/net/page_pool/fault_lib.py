@@ -327,6 +327,8 @@ class Task:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             pp.LIBC.prctl(1, signal.SIGKILL)    # PR_SET_PDEATHSIG
+            for sock in Ends.unread:
+                sock.close()
             pp.enter(ns)
             func(*args)
         except BaseException as why:    # pylint: disable=broad-except
@@ -380,6 +382,7 @@ class Ends:
     """
 
     made = 0
+    unread = []     # sockets of all hoards: a process that has one keeps its pages
 
     def __init__(self, driver, queues=1):
         self.driver = driver
@@ -499,6 +502,7 @@ class Ends:
         sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, room)
         sock.bind(("", HOARD_PORT))
         self.hoards.append(sock)
+        Ends.unread.append(sock)
 
     def hoarded(self):
         """each of these sockets has something"""
@@ -507,7 +511,9 @@ class Ends:
     def release(self):
         """close them"""
         while self.hoards:
-            self.hoards.pop().close()
+            sock = self.hoards.pop()
+            Ends.unread.remove(sock)
+            sock.close()
 
     def rate(self, i, seconds=0.5):
         """packets a second at that end, now"""

@@ -20,7 +20,7 @@ import e1000e_lib
 import pp
 from fault_lib import (ADDR, XDP_DRV, XDP_SKB, Ends, Failed, Skipped, Tap, Task, load_xdp,
                        no_new_pools, pool_ids, read, set_channels, set_mtu, set_ring,
-                       set_threaded, set_xdp, write)
+                       set_threaded, set_xdp, wait_until, write)
 
 MINUTES = float(sys.argv[1]) if len(sys.argv) > 1 else 1
 REST = 60           # seconds between two rests
@@ -54,9 +54,15 @@ class Wire(Ends):
             most = pp.mtu(self.dev[1]) + 14
         self.tasks.append(Task(self.ns[1], e1000e_lib.serve, ADDR[1], STREAM_PORT))
         self.start(size=random.choice((most, 1000, 1514)), pause=0.003)
-        time.sleep(0.5)
         self.load = Task(self.ns[0], e1000e_lib.load, ADDR[1], STREAM_PORT, self.good)
         self.tasks.append(self.load)
+        # it may not begin while an interface is down
+        if not wait_until(60, self.streams):
+            raise Failed(f"{self.driver}: the stream does not begin")
+
+    def streams(self):
+        """some bytes went each way"""
+        return os.path.exists(self.good) and "0" not in read(self.good).split()
 
     def rest(self):
         """no traffic; all of it was right"""
