@@ -249,6 +249,7 @@ unmap:
 	page_pool_dma_unmap_addr(pool, addr);
 	return false;
 }
+
 /* There is no type for false, which is what NULL makes of a bool. */
 ALLOW_ERROR_INJECTION(page_pool_dma_map, NULL);
 
