@@ -273,6 +273,63 @@ static int example_post_halves(struct page_pool *pool, struct page *page[2],
 
 /* end: frag */
 
+/* doc: before */
+struct example_skb_buf {
+	struct sk_buff *skb;
+	dma_addr_t addr;
+};
+
+/* For each descriptor: memory, an skb and a mapping */
+static bool example_skb_post(struct net_device *netdev, struct device *dev,
+			     struct example_skb_buf *buf, unsigned int size)
+{
+	buf->skb = netdev_alloc_skb_ip_align(netdev, size);
+	if (!buf->skb)
+		return false;
+
+	buf->addr = dma_map_single(dev, buf->skb->data, size, DMA_FROM_DEVICE);
+	if (dma_mapping_error(dev, buf->addr)) {
+		dev_kfree_skb_any(buf->skb);
+		buf->skb = NULL;
+		return false;
+	}
+	return true;
+}
+
+/* For each frame: the mapping goes, and all the rest with the skb */
+static struct sk_buff *example_skb_take(struct device *dev,
+					struct example_skb_buf *buf,
+					unsigned int size, unsigned int len)
+{
+	struct sk_buff *skb = buf->skb;
+
+	dma_unmap_single(dev, buf->addr, size, DMA_FROM_DEVICE);
+	buf->skb = NULL;
+	skb_put(skb, len);
+	return skb;
+}
+
+/* end: before */
+
+/* doc: share */
+/* The same page in two skbs: each of them puts it once */
+static bool example_share(struct page *page, unsigned int len,
+			  struct sk_buff *first, struct sk_buff *second)
+{
+	if (!first || !second)
+		return false;
+
+	/* One reference came with the page, the second skb needs another */
+	page_pool_ref_page(page);
+	skb_add_rx_frag(first, 0, page, EXAMPLE_HEADROOM, len, PAGE_SIZE);
+	skb_add_rx_frag(second, 0, page, EXAMPLE_HEADROOM, len, PAGE_SIZE);
+	skb_mark_for_recycle(first);
+	skb_mark_for_recycle(second);
+	return true;
+}
+
+/* end: share */
+
 /* The device: takes the next posted buffer, false when there is none */
 static bool example_device_receive(struct example_ring *ring,
 				   unsigned int *taken, const void *data,

@@ -252,8 +252,52 @@ static void page_pool_doc_example(struct kunit *test)
 	ppk_doc_halves(test, doc);
 }
 
+/* What the guide converts, and what is left to do when it has been */
+static void page_pool_doc_before(struct kunit *test)
+{
+	struct net_device *netdev = ppk_netdev(test);
+	struct device *dev = ppk_device(test);
+	struct example_skb_buf buf;
+	struct sk_buff *skb;
+
+	KUNIT_ASSERT_TRUE(test, example_skb_post(netdev, dev, &buf, 1536));
+	memset(buf.skb->data, 0x5a, 100);
+	skb = example_skb_take(dev, &buf, 1536, 100);
+	KUNIT_EXPECT_NULL(test, buf.skb);
+	KUNIT_EXPECT_EQ(test, skb->len, 100);
+	KUNIT_EXPECT_EQ(test, skb->data[99], 0x5a);
+	KUNIT_EXPECT_FALSE(test, skb->pp_recycle);
+	kfree_skb(skb);
+}
+
+static void page_pool_doc_share(struct kunit *test)
+{
+	struct page_pool_params p = { .pool_size = 8, .nid = NUMA_NO_NODE };
+	struct page_pool *pool = ppk_create(test, &p);
+	struct sk_buff *skb[2];
+	struct page *page;
+
+	skb[0] = alloc_skb(64, GFP_KERNEL);
+	skb[1] = alloc_skb(64, GFP_KERNEL);
+	local_bh_disable();
+	page = page_pool_dev_alloc_pages(pool);
+	local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	KUNIT_ASSERT_FALSE(test, example_share(page, 100, skb[0], NULL));
+	KUNIT_ASSERT_TRUE(test, example_share(page, 100, skb[0], skb[1]));
+
+	/* The second of them brings it home, whole and fit for use again */
+	kfree_skb(skb[1]);
+	KUNIT_EXPECT_EQ(test, atomic_long_read(&page->pp_ref_count), 1);
+	KUNIT_EXPECT_TRUE(test, __ptr_ring_empty(&pool->ring));
+	kfree_skb(skb[0]);
+	KUNIT_EXPECT_FALSE(test, __ptr_ring_empty(&pool->ring));
+}
+
 static struct kunit_case ppk_doc_cases[] = {
 	KUNIT_CASE(page_pool_doc_example),
+	KUNIT_CASE(page_pool_doc_before),
+	KUNIT_CASE(page_pool_doc_share),
 	{}
 };
 
