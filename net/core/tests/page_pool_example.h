@@ -12,6 +12,7 @@
 #ifndef _PAGE_POOL_EXAMPLE_H
 #define _PAGE_POOL_EXAMPLE_H
 
+#include <linux/dma-direct.h>
 #include <linux/dma-mapping.h>
 #include <linux/etherdevice.h>
 #include <linux/ethtool.h>
@@ -343,7 +344,9 @@ static bool example_device_receive(struct example_ring *ring,
 
 	i = (*taken)++ % EXAMPLE_RING_SIZE;
 	desc = &ring->desc[i];
-	memcpy(page_address(ring->page[i]) + EXAMPLE_HEADROOM, data, len);
+	/* Where the address leads, which may be to a bounce buffer */
+	memcpy(phys_to_virt(dma_to_phys(ring->pool->p.dev, desc->addr)), data,
+	       len);
 	desc->len = len;
 	desc->error = error;
 	/* Pairs with the acquire in example_poll() */
