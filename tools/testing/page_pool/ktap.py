@@ -170,16 +170,15 @@ def report(cases, out):
 def side_by_side(jobs, guests=None):
     """Run jobs, each of which gets a file to print to and returns its cases.
 
-    One at a time for each CPU of the host: a guest has more than one, but they
-    wait for a good part of a test. What a job printed comes in one piece, when
-    it is done.
+    One more at a time than the host has CPUs: guests wait for a good part of a
+    test. What a job printed comes in one piece, when it is done.
     """
     def run(job):
         out = io.StringIO()
         return job(out), out.getvalue()
 
     cases = []
-    guests = int(guests or len(os.sched_getaffinity(0)))
+    guests = int(guests or len(os.sched_getaffinity(0)) + 1)
     with ThreadPoolExecutor(max_workers=guests) as pool:
         for done in as_completed([pool.submit(run, job) for job in jobs]):
             found, text = done.result()

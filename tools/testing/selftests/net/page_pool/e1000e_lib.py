@@ -26,6 +26,7 @@ import time
 BLOCK = random.Random(42).randbytes(65537)
 TWICE = BLOCK + BLOCK
 CHUNK = 65536
+WINDOW = 16
 GOOD = [0, 0]
 # Not an Event: the signal may come while its lock is held, by the very thread
 # that the handler would wait for.
@@ -139,8 +140,19 @@ def sizes(mtu):
     return sorted(size for size in want if 0 <= size <= most)
 
 
+def right(back, sent):
+    """an answer is what was sent of its size; it may come a second time"""
+    data = sent.pop(len(back), back)
+    if back == data:
+        return
+    where = next(i for i, pair in enumerate(zip(back, data))
+                 if pair[0] != pair[1])
+    sys.exit(f"{len(data)} bytes: byte {where} differs")
+
+
 def echo(addr, port, mtu):
-    """echo ADDR PORT MTU"""
+    """echo ADDR PORT MTU: a few frames are under way at a time, each of a size
+    of its own, which tells whose answer came"""
     rand = random.Random(mtu)
     todo = sizes(mtu)
     lost = 0
@@ -149,22 +161,20 @@ def echo(addr, port, mtu):
         # no fragments: every datagram is a frame
         sock.setsockopt(socket.IPPROTO_IP, 10, 2)
         sock.settimeout(1)
-        for size in todo:
-            data = rand.randbytes(size)
+        for some in (todo[i:i + WINDOW] for i in range(0, len(todo), WINDOW)):
+            sent = {size: rand.randbytes(size) for size in some}
             for _ in range(5):
-                sock.send(data)
+                for data in sent.values():
+                    sock.send(data)
                 try:
-                    back = sock.recv(65536)
-                    break
+                    while sent:
+                        right(sock.recv(65536), sent)
                 except socket.timeout:
-                    lost += 1
+                    lost += len(sent)
+                if not sent:
+                    break
             else:
-                sys.exit(f"{size} bytes: no answer")
-            if back != data:
-                where = next((i for i, pair in enumerate(zip(back, data))
-                              if pair[0] != pair[1]), min(len(back), size))
-                sys.exit(f"{size} bytes: {len(back)} came back, "
-                         f"byte {where} differs")
+                sys.exit(f"{sorted(sent)} bytes: no answer")
     print(f"{len(todo)} sizes up to {todo[-1]}, {lost} lost")
 
 

@@ -52,6 +52,8 @@ plan()
 	# subshells see these, but not those of the coprocess
 	# shellcheck disable=SC2153
 	exec 7<&"${PP[0]}" 8>&"${PP[1]}"
+	# nobody writes to it: what wait_for sleeps on
+	mkfifo "$PP_TMP/never" && exec 9<>"$PP_TMP/never" || exit 1
 }
 
 # the header waits for the first result: until then all may still be skipped
@@ -161,7 +163,7 @@ pp_exit()
 	trap - EXIT
 	trap '' INT TERM
 	undo
-	exec 7<&- 8>&-
+	exec 7<&- 8>&- 9>&-
 	rm -rf "$PP_TMP"
 	[ $rc -eq $KSFT_SKIP ] && exit $KSFT_SKIP
 	if [ $rc -eq 0 ] && [ "$PP_NR" -ne "$PP_PLAN" ]; then
@@ -250,7 +252,8 @@ in_b()
 	ip netns exec "$NSB" "$@"
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds
+# wait_for SECONDS COMMAND...: until the command succeeds. To start a program
+# takes an emulated CPU longer than to wait: no sleep.
 wait_for()
 {
 	local end=$((SECONDS + $1))
@@ -258,7 +261,7 @@ wait_for()
 	shift
 	while ! "$@"; do
 		[ $SECONDS -gt $end ] && return 1
-		sleep 0.05
+		read -rt 0.05 -u 9
 	done
 	return 0
 }
@@ -277,12 +280,16 @@ make_netns()
 	done
 }
 
+# ip_all NAMESPACE COMMAND...: all of them, though some fail, by one process
+ip_all()
+{
+	ip -n "$1" -force -batch - < <(printf '%s\n' "${@:2}")
+}
+
 start_ends()
 {
-	ip -n "$NSA" addr add $ADDRA/24 dev "$DEVA"
-	ip -n "$NSB" addr add $ADDRB/24 dev "$DEVB"
-	ip -n "$NSA" link set "$DEVA" up
-	ip -n "$NSB" link set "$DEVB" up
+	ip_all "$NSA" "addr add $ADDRA/24 dev $DEVA" "link set $DEVA up"
+	ip_all "$NSB" "addr add $ADDRB/24 dev $DEVB" "link set $DEVB up"
 	PP_WHY=$(ready)
 	case $? in
 	0) return 0 ;;
@@ -331,11 +338,9 @@ take_pair()
 # a real device outlives the test: leave it as it was found
 give_back()
 {
-	ip -n "$1" link set "$2" down
-	ip -n "$1" link set "$2" mtu 1500 xdp off
-	ip -n "$1" link set "$2" xdpgeneric off
-	ip -n "$1" addr flush dev "$2"
-	ip -n "$1" link set "$2" netns $$
+	ip_all "$1" "link set $2 down" "link set $2 mtu 1500" \
+		"link set $2 xdp off" "link set $2 xdpgeneric off" \
+		"addr flush dev $2" "link set $2 netns $$"
 }
 
 set_mtu()
