@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 
 # A name=value of the command line reaches the scripts as environment.
-export TARBALL PP_BUILD NETIF
+export TARBALL PP_BUILD NETIF VANILLA BOOT
 
 help: ## this list (default)
 	@echo 'Linux page_pool with statistics, a series over 6.12 LTS. Start with: make run'
@@ -73,6 +73,14 @@ bench-kernel: ## instructions per page in a kernel, the base's page pool and our
 check: ## checkpatch, sparse, W=1, kernel-doc, layout, statistics-off proof
 	@$(S)/check
 
+series: deps ## a series that could be mailed: build/series, with a cover letter
+#> REROLL=2 is [PATCH v2]. What goes to which patch: tools/testing/page_pool/series/manifest
+	@$(S)/series/series --reroll $(or $(REROLL),1)
+
+series-check: deps ## git am of it, patch by patch: the trees are right, what is touched builds
+#> VANILLA=DIR or archive of another 6.12 tree, too; BOOT=1 boots each prefix
+	@$(S)/kernel -u && $(S)/series/series-check
+
 bench: deps ## the page pool beside the base's, natively: cycles and instructions per page
 #> ONLY="fast ring" measures these lines
 	@$(S)/bench/bench $(ONLY)
@@ -94,4 +102,4 @@ clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
 	@$(S)/clean $(if $(FORCE),-f)
 
 .PHONY: help deps kernel run test unit kunit selftest check mutants test-long test-matrix drivers
-.PHONY: ppstat soak bench bench-instr bench-kernel bench-scale apply refresh clean
+.PHONY: series series-check ppstat bench bench-instr bench-kernel bench-scale apply refresh clean
