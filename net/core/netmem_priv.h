@@ -2,6 +2,8 @@
 #ifndef __NETMEM_PRIV_H
 #define __NETMEM_PRIV_H
 
+#include <net/netmem.h>
+
 /* The marks of a pool in struct page and struct net_iov. pp_magic holds, from
  * the lowest bit up: what the page allocator left (bit 1: emergency reserve),
  * the signature, the DMA index.

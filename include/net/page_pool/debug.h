@@ -5,6 +5,7 @@
 #ifndef _NET_PAGE_POOL_DEBUG_H
 #define _NET_PAGE_POOL_DEBUG_H
 
+#include <linux/atomic.h>
 #include <linux/types.h>
 
 struct page;

@@ -242,7 +242,7 @@ static void cmd_instr(char *so, char **list)
 #endif
 }
 
-/* Two processors throw a line to and fro. */
+/* Two processors throw a line to each other. */
 
 static _Alignas(128) atomic_uint ball;
 static atomic_int go;

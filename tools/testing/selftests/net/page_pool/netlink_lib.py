@@ -30,6 +30,9 @@ except ModuleNotFoundError as why:
     print(f"1..0 # SKIP needs the selftest library of the kernel tree ({why})")
     sys.exit(4)
 
+# what the tests take from that library by way of this file
+__all__ = ["KsftSkipEx", "ksft_eq", "ksft_ge", "ksft_in", "ksft_pr", "ksft_true"]
+
 # The parser written in Python takes seconds per family.
 if hasattr(yaml, "CSafeLoader"):
     yaml.safe_load = lambda text: yaml.load(text, Loader=yaml.CSafeLoader)

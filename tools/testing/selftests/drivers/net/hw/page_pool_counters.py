@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 from lib.py import ksft_run, ksft_exit, ksft_pr, ksft_disruptive
 from lib.py import ksft_eq, ksft_ge, ksft_in, ksft_true, ksft_busy_wait
-from lib.py import KsftFailEx, KsftSkipEx
+from lib.py import KsftSkipEx
 from lib.py import NetdevFamily, NetDrvEnv, NetDrvEpEnv, NlError
 from lib.py import GenerateTraffic, cmd, defer, ip
 
