@@ -36,9 +36,10 @@ PROBES=
 mkdir $INST || skip_all "no trace instance"
 defer "echo >$TRACE/kprobe_events"
 defer "rmdir $INST"
-echo 'p:ppnp/in netpoll_poll_dev' >>$TRACE/kprobe_events &&
-echo 'r:ppnp/out netpoll_poll_dev' >>$TRACE/kprobe_events ||
-	skip_all "cannot probe netpoll_poll_dev"
+for probe in p:ppnp/in r:ppnp/out; do
+	echo "$probe netpoll_poll_dev" >>$TRACE/kprobe_events ||
+		skip_all "cannot probe netpoll_poll_dev"
+done
 for entry in $ENTRIES; do
 	echo "p:ppnp/$entry $entry" >>$TRACE/kprobe_events 2>/dev/null &&
 		PROBES="$PROBES $entry"
@@ -51,7 +52,8 @@ echo 8192 >$INST/buffer_size_kb
 for entry in $PROBES; do
 	defer "echo '!disable_event:ppnp:$entry' >$INST/events/ppnp/out/trigger"
 	defer "echo '!enable_event:ppnp:$entry' >$INST/events/ppnp/in/trigger"
-	echo "enable_event:ppnp:$entry" >$INST/events/ppnp/in/trigger &&
+	echo "enable_event:ppnp:$entry" >$INST/events/ppnp/in/trigger ||
+		bail "no event triggers"
 	echo "disable_event:ppnp:$entry" >$INST/events/ppnp/out/trigger ||
 		bail "no event triggers"
 done
@@ -87,7 +89,7 @@ talk()
 {
 	local end=$((SECONDS + $1)) i=0
 
-	while [ $SECONDS -lt $end ]; do
+	while [ "$SECONDS" -lt "$end" ]; do
 		i=$((i + 1))
 		echo "<2>page pool netpoll test, line $i" >/dev/kmsg
 	done
@@ -96,7 +98,7 @@ talk()
 
 polls()
 {
-	grep -c "budget 0" $INST/trace
+	grep -c "budget 0" "$INST"/trace
 }
 
 # the witness: events of the pool on the CPU of an unfinished netpoll_poll_dev
@@ -123,13 +125,13 @@ inside()
 				beside++
 		}
 	}
-	END { print beside + 0, "beside it"; exit bad > 0 }' $INST/trace
+	END { print beside + 0, "beside it"; exit bad > 0 }' "$INST"/trace
 }
 
 probes_fire()
 {
 	awk '$1 ~ /^page_pool_/ { n += $2 } END { print n + 0, "hits"; exit n < 1000 }' \
-		$TRACE/kprobe_profile
+		"$TRACE"/kprobe_profile
 }
 
 netpoll_polled()

@@ -42,7 +42,7 @@ with()
 	both_ends "$1" "$2" && payload "$3"
 	rc=$?
 	both_ends "$1" "$([ "$2" = on ] && echo off || echo on)" || return 1
-	return $rc
+	return "$rc"
 }
 
 # length on DEVB of a frame that has 100 bytes of payload
@@ -92,9 +92,9 @@ vlan()
 
 tagged()
 {
-	ip netns exec "$NSB" python3 -B "$PP_DIR/e1000e_lib.py" serve $VB $LOAD_PORT \
+	ip netns exec "$NSB" python3 -B "$PP_DIR/e1000e_lib.py" serve "$VB" "$LOAD_PORT" \
 		>"$PP_TMP/vserve" 2>&1 &
-	payload "$1" $VB
+	payload "$1" "$VB"
 	set -- $?
 	kill $!
 	return "$1"

@@ -49,7 +49,7 @@ fi
 
 suspends()
 {
-	cat $POWER/suspend_stats/success
+	cat "$POWER"/suspend_stats/success
 }
 
 # in and out again, to the alarm where there is one
@@ -62,19 +62,19 @@ snooze()
 	bus=$(in_b readlink "/sys/class/net/$DEVB/device")
 	bus=${bus##*/}
 	if [ -n "$PP_SUSPEND" ]; then
-		echo 0 >$CLOCK/wakealarm
-		echo +$NAP >$CLOCK/wakealarm || return 1
+		echo 0 >"$CLOCK"/wakealarm
+		echo +"$NAP" >"$CLOCK"/wakealarm || return 1
 	fi
-	echo "$STATE" >$POWER/state || return 1
+	echo "$STATE" >"$POWER"/state || return 1
 	[ "$(suspends)" -eq $((before + 1)) ] || { echo "no suspend"; return 1; }
 	# it says so when it got there
-	log_since | tail -n +$mark >"$PP_TMP/log"
+	log_since | tail -n +"$mark" >"$PP_TMP/log"
 	if [ -n "$PP_SUSPEND" ]; then
 		grep -q "PM: suspend exit" "$PP_TMP/log"
 	else
 		grep -q "suspend debug: Waiting" "$PP_TMP/log"
 	fi || { echo "the log knows nothing of it"; return 1; }
-	[ -w $POWER/pm_print_times ] || return 0
+	[ -w "$POWER"/pm_print_times ] || return 0
 	grep -q "$bus: .*pci_pm_suspend" "$PP_TMP/log" &&
 	grep -q "$bus: .*pci_pm_resume" "$PP_TMP/log" && return 0
 	echo "no callbacks of $bus"

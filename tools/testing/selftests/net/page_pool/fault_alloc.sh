@@ -19,8 +19,11 @@ HOLD=$DEBUG/netdevsim/netdevsim$NSIM/ports/0/pp_hold
 
 nsim_dev()
 {
-	ls "/sys/bus/netdevsim/devices/netdevsim$NSIM/net" 2>/dev/null |
-		head -n 1
+	local d
+
+	for d in "/sys/bus/netdevsim/devices/netdevsim$NSIM/net"/*; do
+		[ ! -e "$d" ] || { echo "${d##*/}"; return; }
+	done
 }
 
 has_nsim_dev()
@@ -65,12 +68,12 @@ if [ -z "$why" ]; then
 
 	fails()
 	{
-		! { echo y >$HOLD; } 2>/dev/null && [ "$(cat $HOLD)" = n ]
+		! { echo y >"$HOLD"; } 2>/dev/null && [ "$(cat "$HOLD")" = n ]
 	}
 	works()
 	{
-		echo y >$HOLD && [ "$(cat $HOLD)" = y ] &&
-		echo n >$HOLD && [ "$(cat $HOLD)" = n ]
+		echo y >"$HOLD" && [ "$(cat "$HOLD")" = y ] &&
+		echo n >"$HOLD" && [ "$(cat "$HOLD")" = n ]
 	}
 	leaves_nothing()
 	{
@@ -121,12 +124,12 @@ pages_on()
 {
 	local range
 
-	echo N >$PAGES/task-filter &&
-	echo Y >$PAGES/ignore-gfp-wait &&
-	echo 0 >$PAGES/verbose &&
-	echo 0 >$PAGES/min-order &&
-	echo 1 >$PAGES/interval || return 1
-	if [ -w $PAGES/require-start ]; then
+	echo N >"$PAGES"/task-filter &&
+	echo Y >"$PAGES"/ignore-gfp-wait &&
+	echo 0 >"$PAGES"/verbose &&
+	echo 0 >"$PAGES"/min-order &&
+	echo 1 >"$PAGES"/interval || return 1
+	if [ -w "$PAGES"/require-start ]; then
 		range=$(sort /proc/kallsyms | awk '
 			$3 ~ /^_*page_pool_alloc/ && $2 ~ /[tT]/ {
 				if (first == "") first = $1
@@ -136,12 +139,12 @@ pages_on()
 			open { last = $1; open = 0 }
 			END { print first, last }')
 		say "page pool code: $range"
-		echo 16 >$PAGES/stacktrace-depth
-		echo "0x${range% *}" >$PAGES/require-start
-		echo "0x${range#* }" >$PAGES/require-end
+		echo 16 >"$PAGES"/stacktrace-depth
+		echo "0x${range% *}" >"$PAGES"/require-start
+		echo "0x${range#* }" >"$PAGES"/require-end
 	fi
-	echo -1 >$PAGES/times
-	echo "$1" >$PAGES/probability
+	echo -1 >"$PAGES"/times
+	echo "$1" >"$PAGES"/probability
 }
 
 # A socket that nobody reads takes pages, so that the pool has to ask for
@@ -151,9 +154,9 @@ starve()
 	local before after
 
 	before=$(pp_b stat "$DEVB" alloc_rx_buff_failed)
-	pp_b hoard $ADDRB $TEST_PORT || return 1
+	pp_b hoard "$ADDRB" "$TEST_PORT" || return 1
 	pages_on 100 || { echo "cannot inject"; return 1; }
-	pp_a blast $ADDRB $TEST_PORT 2000 1000 2000
+	pp_a blast "$ADDRB" "$TEST_PORT" 2000 1000 2000
 	pages_off
 	pp_b release
 	after=$(pp_b stat "$DEVB" alloc_rx_buff_failed)

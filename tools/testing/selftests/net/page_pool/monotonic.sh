@@ -12,7 +12,7 @@ plan 13
 # some traffic, so that every pool has something to lose
 blast()
 {
-	pp_a blast $ADDRB $TEST_PORT 200 1000 1000
+	pp_a blast "$ADDRB" "$TEST_PORT" 200 1000 1000
 }
 
 # after NAME COMMAND...: nothing goes back over the command

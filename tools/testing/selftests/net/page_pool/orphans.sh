@@ -16,8 +16,8 @@ orphans()
 	local n
 
 	for n in 1 2; do
-		pp_b hoard 198.51.100.$n $TEST_PORT &&
-		pp_a blast 198.51.100.$n $TEST_PORT 8 900 || return 1
+		pp_b hoard 198.51.100."$n" "$TEST_PORT" &&
+		pp_a blast 198.51.100."$n" "$TEST_PORT" 8 900 || return 1
 	done
 	pp_b orphans ppo2 ppo1
 }
@@ -56,8 +56,11 @@ undo
 NSIM=$((RANDOM % 9000 + 1000))
 nsim_dev()
 {
-	ls "/sys/bus/netdevsim/devices/netdevsim$NSIM/net" 2>/dev/null |
-		head -n 1
+	local d
+
+	for d in "/sys/bus/netdevsim/devices/netdevsim$NSIM/net"/*; do
+		[ ! -e "$d" ] || { echo "${d##*/}"; return; }
+	done
 }
 
 has_nsim_dev()

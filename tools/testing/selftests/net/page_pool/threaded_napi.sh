@@ -24,7 +24,7 @@ direct()
 	local cached put
 
 	pp_b snap before "$DEVB"
-	pp_a blast $ADDRB $TEST_PORT 1500 1000 2000
+	pp_a blast "$ADDRB" "$TEST_PORT" 1500 1000 2000
 	pp_b snap after "$DEVB"
 	cached=$(pp_b delta before after recycle_cached)
 	# pages that the CPU has left behind on another node do not count

@@ -15,9 +15,9 @@ QUIET=1.5	# seconds that the pool is watched
 
 unread()
 {
-	pp_b hoard $ADDRB $TEST_PORT &&
-	pp_a blast $ADDRB $TEST_PORT $DATAGRAMS 1000 2000 &&
-	pp_b unread "$DEVB" $QUIET
+	pp_b hoard "$ADDRB" "$TEST_PORT" &&
+	pp_a blast "$ADDRB" "$TEST_PORT" "$DATAGRAMS" 1000 2000 &&
+	pp_b unread "$DEVB" "$QUIET"
 }
 
 quiet()
@@ -44,7 +44,7 @@ else
 fi
 undo
 
-if has_bpf && make_veth && has xdp_on "$NSB" $DEVB pass; then
+if has_bpf && make_veth && has xdp_on "$NSB" "$DEVB" pass; then
 	run veth
 else
 	skip "veth: down with an unread socket, then close" "$PP_WHY"

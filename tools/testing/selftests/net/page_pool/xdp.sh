@@ -31,11 +31,11 @@ verdict()
 	esac
 	passed=$(pp_b no-ports)
 	[ -z "$dev" ] || arrived=$(pp "$ns" rx-packets "$dev")
-	pp_a blast $ADDRB $TEST_PORT $PACKETS 800 2000
+	pp_a blast "$ADDRB" "$TEST_PORT" "$PACKETS" 800 2000
 	# a busy emulated wire may drop a few
-	seen=$(pp_b xdp-count "$DEVB" $PACKETS)
+	seen=$(pp_b xdp-count "$DEVB" "$PACKETS")
 	if [ "$seen" -lt $((PACKETS * 95 / 100)) ] ||
-	   [ "$seen" -gt $PACKETS ]; then
+	   [ "$seen" -gt "$PACKETS" ]; then
 		echo "sent $PACKETS, the program saw $seen"
 		return 1
 	fi
@@ -77,7 +77,7 @@ pages_with()
 
 nothing_left()
 {
-	if [ $KIND = veth ]; then
+	if [ "$KIND" = veth ]; then
 		pp_b no-pools "$DEVB"
 	else
 		pp_b none-dying "$DEVB"
