@@ -44,8 +44,8 @@ begin()
 
 pings()
 {
-	in_a ping -q -c 3 -i 0.01 -w 10 $ADDRB >/dev/null &&
-	in_b ping -q -c 3 -i 0.01 -w 10 $ADDRA >/dev/null
+	in_a ping -q -c 3 -i 0.01 -w 10 "$ADDRB" >/dev/null &&
+	in_b ping -q -c 3 -i 0.01 -w 10 "$ADDRA" >/dev/null
 }
 
 # the whole ring is posted at both ends, and nothing else is out
@@ -67,7 +67,7 @@ linked()
 	has pp_b has-counters "$DEVB" || return 0
 	pp_b snap old "$DEVB"
 	# frames to no socket are freed in the poll function
-	pp_a blast $ADDRB $TEST_PORT 200 1000 1000
+	pp_a blast "$ADDRB" "$TEST_PORT" 200 1000 1000
 	pp_b snap new "$DEVB"
 	echo "$(pp_b delta old new recycle_cached) of $(pp_b delta old new put)" \
 		"pages directly"
@@ -85,11 +85,11 @@ under_traffic()
 	sleep 1
 	"$@"
 	rc=$?
-	wait $stream || { cat "$PP_TMP/traffic"; return 1; }
+	wait "$stream" || { cat "$PP_TMP/traffic"; return 1; }
 	pp_b snap new "$DEVB"
-	has pp_b has-counters "$DEVB" || return $rc
+	has pp_b has-counters "$DEVB" || return "$rc"
 	pp_b never-less old new && pp_b moved old new 500 && ring_is_out &&
-	pp_b free-deferred && pp_b none-dying "$DEVB" && return $rc
+	pp_b free-deferred && pp_b none-dying "$DEVB" && return "$rc"
 }
 
 resize()
@@ -97,7 +97,7 @@ resize()
 	local n
 
 	for n in 512 100 1024 64 256; do
-		in_b ethtool -G "$DEVB" rx $n || return 1
+		in_b ethtool -G "$DEVB" rx "$n" || return 1
 		sleep 0.2
 	done
 	! in_b ethtool -G "$DEVB" rx 2048 2>/dev/null || return 1
@@ -115,8 +115,8 @@ rounds_up()
 jumbo()
 {
 	set_mtu 9000 || return 1
-	in_a ping -q -M "do" -s 8972 -c 3 -i 0.01 -w 10 $ADDRB >/dev/null || return 1
-	pp_a blast $ADDRB $TEST_PORT 300 8000 2000
+	in_a ping -q -M "do" -s 8972 -c 3 -i 0.01 -w 10 "$ADDRB" >/dev/null || return 1
+	pp_a blast "$ADDRB" "$TEST_PORT" 300 8000 2000
 	ring_is_out || return 1
 	has pp_b has-counters "$DEVB" || return 0
 	echo "$(pp_b stat "$DEVB" rx_pp_alloc_slow_ho) pages of a higher order"
@@ -127,7 +127,7 @@ too_long()
 {
 	# the receiver's buffers are for 1500 bytes: the device drops the rest
 	set_mtu 1500 && ip -n "$NSA" link set "$DEVA" mtu 9000 || return 1
-	! in_a ping -q -M "do" -s 8972 -c 2 -i 0.01 -W 1 $ADDRB >/dev/null ||
+	! in_a ping -q -M "do" -s 8972 -c 2 -i 0.01 -W 1 "$ADDRB" >/dev/null ||
 		return 1
 	set_mtu 1500 && pings
 }
@@ -135,6 +135,7 @@ too_long()
 # what A's IP saw: frames that the program addressed to A, and as it left them
 ip_received()
 {
+	# shellcheck disable=SC2016 # for awk
 	in_a awk '$1 == "Ip:" && $4 ~ /^[0-9]+$/ { print $4 }' /proc/net/snmp
 }
 
@@ -148,7 +149,7 @@ verdict()
 	arrived=$(pp_a rx-packets "$DEVA")
 	received=$(ip_received)
 	[ "$1" != redirect ] || arrived=$(pp "$NSC" rx-packets ppvd)
-	pp_a blast $ADDRB $TEST_PORT 400 800 2000
+	pp_a blast "$ADDRB" "$TEST_PORT" 400 800 2000
 	seen=$(pp_b xdp-count "$DEVB" 400)
 	echo "$seen packets"
 	[ "$seen" = 400 ] || return 1
@@ -172,16 +173,16 @@ make_exit()
 
 func_off()
 {
-	echo 0 >$FUNC/probability
-	echo 0 >$FUNC/times
-	echo '!page_pool_alloc_pages' >$FUNC/inject
+	echo 0 >"$FUNC"/probability
+	echo 0 >"$FUNC"/times
+	echo '!page_pool_alloc_pages' >"$FUNC"/inject
 }
 
 func_on()
 {
-	echo page_pool_alloc_pages >$FUNC/inject && echo 0 >$FUNC/verbose &&
-	echo 1 >$FUNC/interval && echo N >$FUNC/task-filter &&
-	echo 100 >$FUNC/probability && echo -1 >$FUNC/times
+	echo page_pool_alloc_pages >"$FUNC"/inject && echo 0 >"$FUNC"/verbose &&
+	echo 1 >"$FUNC"/interval && echo N >"$FUNC"/task-filter &&
+	echo 100 >"$FUNC"/probability && echo -1 >"$FUNC"/times
 }
 
 rx_dropped()
@@ -197,7 +198,7 @@ starve()
 	before=$(pp_b rx-packets "$DEVB")
 	got=$(rx_dropped)
 	func_on || { func_off; echo "cannot inject"; return 1; }
-	pp_a blast $ADDRB $TEST_PORT 1000 800 2000
+	pp_a blast "$ADDRB" "$TEST_PORT" 1000 800 2000
 	# no memory for a new ring: the old one stays
 	! in_b ethtool -G "$DEVB" rx 512 2>/dev/null &&
 	[ "$(pp_b ring "$DEVB")" = 256 ]
@@ -206,8 +207,8 @@ starve()
 	before=$(($(pp_b rx-packets "$DEVB") - before))
 	got=$(($(rx_dropped) - got))
 	echo "$before received, $got dropped"
-	[ "$1" -eq 0 ] && [ $before -ge 200 ] && [ $before -le 600 ] &&
-		[ $got -ge 400 ]
+	[ "$1" -eq 0 ] && [ "$before" -ge 200 ] && [ "$before" -le 600 ] &&
+		[ "$got" -ge 400 ]
 }
 
 recovers()
@@ -229,8 +230,8 @@ cannot_open()
 # Pages in a socket that nobody reads
 fill_socket()
 {
-	pp_b hoard $ADDRB $TEST_PORT &&
-	pp_a blast $ADDRB $TEST_PORT 8 900 && pp_b arrived
+	pp_b hoard "$ADDRB" "$TEST_PORT" &&
+	pp_a blast "$ADDRB" "$TEST_PORT" 8 900 && pp_b arrived
 }
 
 unread()
@@ -247,14 +248,14 @@ goes_down()
 	if has pp_b has-counters "$DEVB"; then
 		pp_b holds "$DEVB" 0 || return 1
 	fi
-	[ ! -r $MAPPINGS ] || ! grep $MODULE $MAPPINGS
+	[ ! -r "$MAPPINGS" ] || ! grep "$MODULE" "$MAPPINGS"
 }
 
 mapped()
 {
 	local n
 
-	n=$(grep -c $MODULE $MAPPINGS)
+	n=$(grep -c "$MODULE" "$MAPPINGS")
 	echo "$n pages mapped"
 	[ "$n" -ge 512 ]
 }
@@ -271,8 +272,8 @@ unload()
 
 	before=$(orphans)
 	ip -n "$NSA" link set "$DEVA" up && ip -n "$NSB" link set "$DEVB" up &&
-	ready && fill_socket && rmmod $MODULE || return 1
-	[ ! -r $MAPPINGS ] || ! grep $MODULE $MAPPINGS || return 1
+	ready && fill_socket && rmmod "$MODULE" || return 1
+	[ ! -r "$MAPPINGS" ] || ! grep "$MODULE" "$MAPPINGS" || return 1
 	[ "$(pp_b pools | grep -c detach-time=)" = 1 ] ||
 		{ echo "the pool is not listed"; return 1; }
 	pp_b release
@@ -283,7 +284,7 @@ unload()
 again()
 {
 	for _ in 1 2 3; do
-		load && rmmod $MODULE || return 1
+		load && rmmod "$MODULE" || return 1
 	done
 }
 
