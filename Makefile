@@ -73,6 +73,14 @@ bench-kernel: ## instructions per page in a kernel, the base's page pool and our
 check: deps ## what a maintainer's bot would run, as one table
 	@$(S)/check
 
+series: deps ## a series that could be mailed: build/series, with a cover letter
+#> REROLL=2 is [PATCH v2]. What goes to which patch: tools/testing/page_pool/series/manifest
+	@$(S)/series/series --reroll $(or $(REROLL),1)
+
+series-check: deps ## git am of it, patch by patch: the trees are right, what is touched builds
+#> VANILLA=DIR or archive of another 6.12 tree, too; BOOT=1 boots each prefix
+	@$(S)/kernel -u && $(S)/series/series-check
+
 deb: ## Debian packages of the patched kernel: make deb CONFIG=/boot/config-...
 #> LOCALVERSION=-pagepool is the end of its version
 	@$(S)/deb '$(CONFIG)'
@@ -98,4 +106,4 @@ clean: ## remove everything built (refuses when build/linux has edits; FORCE=1)
 	@$(S)/clean $(if $(FORCE),-f)
 
 .PHONY: help deps kernel run test unit kunit selftest check mutants test-long test-matrix drivers
-.PHONY: ppstat deb bench bench-instr bench-kernel bench-scale apply refresh clean
+.PHONY: series series-check ppstat soak deb bench bench-instr bench-kernel bench-scale apply refresh clean

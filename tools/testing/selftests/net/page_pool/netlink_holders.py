@@ -16,8 +16,8 @@ import time
 
 from netlink_lib import (KsftSkipEx, NetdevFamily, Netns, Nobody, boottime,
                          defer, error_of, fresh_socket, gone, ids, is_system,
-                         ksft_busy_wait, ksft_eq, ksft_ge, ksft_pr, ksft_true,
-                         pools, run, small_family)
+                         ksft_busy_wait, ksft_eq, ksft_ge, ksft_pr,
+                         ksft_true, pools, run, small_family)
 from netlink_pages import PAYLOAD, new_loop
 from pp import BPF_MAP_UPDATE_ELEM, map_op, softirq, xdp_map
 
