@@ -86,7 +86,7 @@ static struct ppk_edu *ppk_edu(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, dma_set_mask_and_coherent(&e->pdev->dev,
 							   DMA_BIT_MASK(32)));
 	e->regs = pci_iomap(e->pdev, 0, 0);
-	KUNIT_ASSERT_NOT_NULL(test, e->regs);
+	KUNIT_ASSERT_TRUE(test, !!e->regs);
 	e->data = dma_alloc_coherent(&e->pdev->dev, LEN, &e->dma, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, e->data);
 	for (i = 0; i < LEN; i++)

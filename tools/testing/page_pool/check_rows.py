@@ -91,7 +91,7 @@ def pyflakes(top, files):
 # Words that the dictionaries take for mistakes of others.
 WORDS = ["inflight",    # a counter of the page pool
          "te",          # half of a name with a blank
-         "ser", "upto"] # names of the scripts
+         "ser"]         # a name of the scripts
 
 
 def spelling(top, kernel, files):
