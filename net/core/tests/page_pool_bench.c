@@ -66,6 +66,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/string_choices.h>
 #include <linux/timex.h>
 #include <linux/topology.h>
 #include <linux/utsname.h>
@@ -1426,7 +1427,7 @@ static void bench_show_head(const struct bench_run *r, char *what, char *head,
 	snprintf(what, size,
 		 "# Linux %s, %lu pages per line, statistics %s" BENCH_STAGED,
 		 init_utsname()->release, r->loops,
-		 IS_ENABLED(CONFIG_PAGE_POOL_STATS) ? "on" : "off");
+		 str_on_off(IS_ENABLED(CONFIG_PAGE_POOL_STATS)));
 	snprintf(head, size, BENCH_HEAD, "# line", "CPU", "pages", "cycles",
 		 "ns", "least", "released");
 }

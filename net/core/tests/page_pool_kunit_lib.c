@@ -117,9 +117,10 @@ struct page_pool *ppk_create_percpu(struct kunit *test,
 	KUNIT_ASSERT_NOT_NULL(test, w);
 
 	pool = page_pool_create_percpu(params, cpu);
-	if (IS_ERR(pool))
+	if (IS_ERR(pool)) {
 		kfree(w);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pool);
+		KUNIT_FAIL_AND_ABORT(test, "no pool: %pe", pool);
+	}
 
 	init_completion(&w->gone);
 	w->test = test;
