@@ -790,3 +790,28 @@ class FailNth:
         os.close(self.file)
         for name in ("failslab", "fail_page_alloc"):
             write(f"{DEBUG}/{name}/ignore-gfp-wait", "Y")
+
+
+# -------------------------------------------------------------------- cases
+
+def run_cases(*cases):
+    """names and functions, each called with a pair of e1000e whose receiver has
+    a short ring: a pool that has little parked; does not return"""
+    try:
+        ends = Ends("e1000e")
+    except Skipped as why:
+        Tap.skip_all(why)
+    receiver = 1
+    try:
+        with ends.inside(receiver):
+            ring = pp.ring_size(ends.dev[receiver])
+            set_ring(ends.dev[receiver], 64)
+        tap = Tap(len(cases) + 1)
+        for name, func in cases:
+            tap.case(name, func, ends)
+        tap.case("the interface goes down and leaves nothing", ends.gone, receiver)
+        with ends.inside(receiver):
+            set_ring(ends.dev[receiver], ring)
+    finally:
+        ends.close()
+    tap.finish()

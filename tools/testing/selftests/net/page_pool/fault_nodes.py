@@ -9,7 +9,7 @@ import os
 import time
 
 import pp
-from fault_lib import (Ends, Failed, Skipped, Tap, read, set_ring, write)
+from fault_lib import Failed, Skipped, read, run_cases, write
 
 B = 1
 CPUS = "/sys/devices/system/cpu/"
@@ -84,26 +84,6 @@ def cpus(ends):
     return f"{times} times; {said}"
 
 
-def main():
-    """on one pair of ports"""
-    try:
-        ends = Ends("e1000e")
-    except Skipped as why:
-        Tap.skip_all(why)
-    try:
-        with ends.inside(B):
-            ring = pp.ring_size(ends.dev[B])
-            set_ring(ends.dev[B], 64)
-        tap = Tap(3)
-        tap.case("the device's node has no memory", memoryless, ends)
-        tap.case("CPUs go and come", cpus, ends)
-        tap.case("the interface goes down and leaves nothing", ends.gone, B)
-        with ends.inside(B):
-            set_ring(ends.dev[B], ring)
-    finally:
-        ends.close()
-    tap.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(("the device's node has no memory", memoryless),
+              ("CPUs go and come", cpus))

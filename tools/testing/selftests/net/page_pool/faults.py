@@ -17,8 +17,8 @@ import sys
 import time
 
 import pp
-from fault_lib import (Ends, FailNth, Failed, Skipped, Tap, function_fails,
-                       pages_fail, set_mtu, set_ring, slab_fails)
+from fault_lib import (FailNth, Failed, function_fails, pages_fail,
+                       run_cases, set_mtu, slab_fails)
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 1
 B = 1       # the end that is looked at
@@ -176,33 +176,12 @@ def ring_in_turn(ends):
                    ifreq(dev, struct.pack("P", ctypes.addressof(old))))
 
 
-def main():
-    """all of them on one pair of ports"""
-    try:
-        ends = Ends("e1000e")
-    except Skipped as why:
-        Tap.skip_all(why)
-    try:
-        with ends.inside(B):
-            ring = pp.ring_size(ends.dev[B])
-            # a pool that has little parked
-            set_ring(ends.dev[B], 64)
-        tap = Tap(9)
-        tap.case("allocations of pages fail", pages, ends)
-        tap.case("allocations of slabs fail", slabs, ends)
-        tap.case("mappings fail", mappings, ends)
-        tap.case("page_pool_alloc_pages() fails", jumbo, ends)
-        tap.case("pages and slabs fail at MTU 9000", both, ends)
-        tap.case("each allocation of a new MTU fails", mtu_in_turn, ends)
-        tap.case("each allocation of a new ring fails", ring_in_turn, ends)
-        tap.case("each allocation of going up fails", up_in_turn, ends)
-        tap.case("the interface goes down and leaves nothing", ends.gone, B)
-        with ends.inside(B):
-            set_ring(ends.dev[B], ring)
-    finally:
-        ends.close()
-    tap.finish()
-
-
 if __name__ == "__main__":
-    main()
+    run_cases(("allocations of pages fail", pages),
+              ("allocations of slabs fail", slabs),
+              ("mappings fail", mappings),
+              ("page_pool_alloc_pages() fails", jumbo),
+              ("pages and slabs fail at MTU 9000", both),
+              ("each allocation of a new MTU fails", mtu_in_turn),
+              ("each allocation of a new ring fails", ring_in_turn),
+              ("each allocation of going up fails", up_in_turn))
