@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * page_pool_skeleton: a NIC without hardware, to start a driver from. A card with two
- * ports and a cable between them; the device is skel_send(). For the reasons of the rest
- * see Documentation/networking/page_pool.rst.
+ * A NIC without hardware, to start a driver from: two ports and a cable between them.
+ * The device is skel_send(). For the reasons see Documentation/networking/page_pool.rst.
  */
 
+#include <linux/bpf_trace.h>
 #include <linux/dma-direct.h>
-#include <linux/dma-map-ops.h>
-#include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/filter.h>
 #include <linux/if_vlan.h>
 #include <linux/module.h>
 #include <linux/platform_device.h>
 #include <net/page_pool/helpers.h>
-#include <net/xdp.h>
 
-#define SKEL_HEADROOM	XDP_PACKET_HEADROOM
+#define SKEL_HEADROOM	(XDP_PACKET_HEADROOM + NET_IP_ALIGN)
 #define SKEL_TAILROOM	SKB_DATA_ALIGN(sizeof(struct skb_shared_info))
 
 struct skel_desc {
@@ -44,8 +41,6 @@ struct skel_port {
 	struct page_pool_stats_sum pp_stats;
 	unsigned int ring_size;
 };
-
-static struct platform_device *skel_pdev;
 
 /* A device has no page, and what it writes to may be a bounce buffer */
 static void *skel_dma(struct skel_port *port, dma_addr_t addr)
@@ -91,16 +86,29 @@ static void skel_refill(struct skel_ring *ring, gfp_t gfp)
 	smp_store_release(&ring->posted, posted);
 }
 
-static void skel_xdp_tx(struct skel_port *port, struct page *page, struct xdp_buff *xdp)
+/* What becomes of a frame, PASS apart */
+static void skel_xdp(struct skel_port *port, struct skel_ring *ring, struct bpf_prog *prog,
+		     struct page *page, struct xdp_buff *xdp, u32 act)
 {
 	dma_addr_t addr = page_pool_get_dma_addr(page) + (xdp->data - xdp->data_hard_start);
 	struct netdev_queue *txq = netdev_get_tx_queue(port->netdev, 0);
 	unsigned int len = xdp->data_end - xdp->data;
 
-	dma_sync_single_for_device(port->netdev->dev.parent, addr, len, DMA_BIDIRECTIONAL);
-	__netif_tx_lock(txq, smp_processor_id());
-	skel_send(port, skel_dma(port, addr), len);
-	__netif_tx_unlock(txq);
+	if (act == XDP_REDIRECT && !xdp_do_redirect(port->netdev, xdp, prog))
+		return;
+	if (act == XDP_TX) {
+		dma_sync_single_for_device(port->netdev->dev.parent, addr, len, DMA_BIDIRECTIONAL);
+		__netif_tx_lock(txq, smp_processor_id());
+		/* This device has read the page then. With others it is put later */
+		skel_send(port, skel_dma(port, addr), len);
+		__netif_tx_unlock(txq);
+	} else if (act != XDP_DROP) {
+		if (act > XDP_REDIRECT)
+			bpf_warn_invalid_xdp_action(port->netdev, prog, act);
+		trace_xdp_exception(port->netdev, prog, act);
+	}
+	/* The program may have moved the end out and in again: sync all */
+	page_pool_recycle_direct(ring->pool, page);
 }
 
 static void skel_receive(struct skel_port *port, struct skel_ring *ring, struct skel_desc *desc)
@@ -114,25 +122,17 @@ static void skel_receive(struct skel_port *port, struct skel_ring *ring, struct 
 
 	page_pool_dma_sync_for_cpu(ring->pool, page, 0, desc->len);
 	dev_sw_netstats_rx_add(port->netdev, desc->len);
-
 	xdp_init_buff(&xdp, truesize, &ring->xdp_rxq);
 	xdp_prepare_buff(&xdp, page_address(page), SKEL_HEADROOM, desc->len, false);
 	act = prog ? bpf_prog_run_xdp(prog, &xdp) : XDP_PASS;
-	if (act == XDP_REDIRECT && !xdp_do_redirect(port->netdev, &xdp, prog))
-		return;
-	/* This device has read the page then. With others it is put later */
-	if (act == XDP_TX)
-		skel_xdp_tx(port, page, &xdp);
 	if (act != XDP_PASS) {
-		/* The program may have moved the end out and in again: sync all */
-		page_pool_recycle_direct(ring->pool, page);
+		skel_xdp(port, ring, prog, page, &xdp, act);
 		return;
 	}
-
 	skb = napi_build_skb(page_address(page), truesize);
 	if (unlikely(!skb)) {
-		/* Without a program nobody wrote, and only so much was read */
-		page_pool_put_page(ring->pool, page, prog ? -1 : desc->len, true);
+		dev_core_stats_rx_dropped_inc(port->netdev);
+		page_pool_recycle_direct(ring->pool, page);
 		return;
 	}
 	/* From here on whoever frees the skb puts the page */
@@ -162,6 +162,7 @@ static int skel_poll(struct napi_struct *napi, int budget)
 	/* With nothing posted no interrupt can come: stay on the poll list */
 	if (unlikely(ring->cleaned == ring->posted))
 		return budget;
+	/* A device's interrupt is enabled when this returns true */
 	if (done < budget)
 		napi_complete_done(napi, done);
 	return done;
@@ -218,14 +219,13 @@ static void skel_set_ring(struct skel_port *port, struct skel_ring *ring)
 {
 	struct skel_ring *old = rtnl_dereference(port->ring);
 
-	/* 1. Nobody allocates from the old pool, or puts directly */
-	if (old)
-		napi_disable(&port->napi);
-	/* 2. The device writes to its buffers no more */
-	rcu_assign_pointer(port->ring, NULL);
-	synchronize_net();
-	/* 3. The buffers, then both users of the pool, go before NAPI comes back */
 	if (old) {
+		/* 1. Nobody allocates from the old pool, or puts directly */
+		napi_disable(&port->napi);
+		/* 2. The device writes to its buffers no more */
+		rcu_assign_pointer(port->ring, NULL);
+		synchronize_net();
+		/* 3. The buffers, then both users of the pool, go before NAPI comes back */
 		while (old->cleaned != old->posted)
 			page_pool_put_full_page(old->pool,
 						old->desc[old->cleaned++ % old->size].page, false);
@@ -328,8 +328,7 @@ static void skel_get_strings(struct net_device *netdev, u32 sset, u8 *data)
 	page_pool_ethtool_stats_get_strings(data);
 }
 
-static void skel_get_ethtool_stats(struct net_device *netdev, struct ethtool_stats *stats,
-				   u64 *data)
+static void skel_get_stats(struct net_device *netdev, struct ethtool_stats *stats, u64 *data)
 {
 	struct skel_port *port = netdev_priv(netdev);
 
@@ -341,7 +340,7 @@ static const struct ethtool_ops skel_ethtool_ops = {
 	.set_ringparam		= skel_set_ringparam,
 	.get_sset_count		= skel_get_sset_count,
 	.get_strings		= skel_get_strings,
-	.get_ethtool_stats	= skel_get_ethtool_stats,
+	.get_ethtool_stats	= skel_get_stats,
 };
 
 static int __init skel_probe(struct platform_device *pdev)
@@ -380,6 +379,7 @@ static int __init skel_probe(struct platform_device *pdev)
 }
 
 static struct platform_driver skel_driver = { .driver.name = KBUILD_MODNAME };
+static struct platform_device *skel_pdev;
 
 static int __init skel_init(void)
 {
