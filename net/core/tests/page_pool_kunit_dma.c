@@ -336,6 +336,8 @@ static void dma_with_interrupts_off(struct kunit *test)
 	struct page_pool *pool;
 	int i, bad = 0;
 
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "locks sleep on PREEMPT_RT");
 	pool = ppk_dma_pool(test, dev, PP_FLAG_DMA_SYNC_DEV, 2 * BATCH);
 	ppk_dma_limit(pool, 0);
 	local_bh_disable();
