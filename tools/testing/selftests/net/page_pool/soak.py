@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """
 Everything at the same time for a long time: TCP whose every byte is compared,
-UDP of all sizes, XDP, both directions, on all drivers that there are, while
+UDP of all sizes, XDP, both directions, on all drivers that are named, while
 rings, MTU, programs and NAPI threads change every few seconds. Once a minute
 traffic rests and the counters have to add up; at the end no pool is left and
 memory is what it was.
 
-  soak.py [MINUTES]    (1)
+  soak.py [MINUTES [DRIVER...]]    (1, all that are there)
 """
 
 import glob
@@ -23,6 +23,7 @@ from fault_lib import (ADDR, XDP_DRV, XDP_SKB, Ends, Failed, Skipped, Tap, Task,
                        set_threaded, set_xdp, wait_until, write)
 
 MINUTES = float(sys.argv[1]) if len(sys.argv) > 1 else 1
+DRIVERS = sys.argv[2:]
 REST = 60           # seconds between two rests
 STREAM_PORT = 30100
 # What the kernel keeps for itself: per CPU, per node, for each that came newly.
@@ -153,12 +154,14 @@ def memory():
 
 
 def wires():
-    """all that there are"""
+    """all that are named, or there"""
     found = []
-    for driver in ("e1000e", "vmxnet3", "veth"):
+    for driver in DRIVERS or ("e1000e", "vmxnet3", "veth"):
         try:
             found.append(Wire(driver))
         except Skipped as why:
+            if DRIVERS:
+                raise Failed(why) from why
             print(f"# {why}")
     return found
 
