@@ -57,7 +57,7 @@ if [ "$(nproc)" -gt 1 ]; then
 	check "traffic while the thread migrates" both 1 1400
 	check "the thread migrated all the time" pp - settle
 	pp_b snap after "$DEVB"
-	check "counters move" pp_b moved before after 500
+	check "counters move" pp_b moved before after 100
 	check "posted descriptors hold the rest" \
 		pp_b holds "$DEVB" "$(pp_b posted-e1000e "$DEVB")"
 else
