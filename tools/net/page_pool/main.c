@@ -26,11 +26,14 @@ static const char usage[] =
 "  -d, --dev DEV       only pools of this device\n"
 "  -n, --netns NETNS   in this network namespace (a name, or a path)\n"
 "  -w, --watch[=SEC]   rates, every SEC seconds (1)\n"
-"      --count N       with -w: end after N intervals\n"
+"      --count N       with -w of the list: end after N intervals\n"
 "  -j, --json          JSON\n"
-"      --openmetrics   text for Prometheus (node_exporter's textfile collector)\n"
+"      --openmetrics   Prometheus' text format, for node_exporter's textfile collector\n"
 "      --no-scan       leaks: do not look through all of the memory\n"
 "  -h, --help          this text\n"
+"\n"
+"-z, -d, -n and -j go with everything, but -j not with --openmetrics; -s and -c with\n"
+"the list; -w with the list, without -s and -c, and with hints.\n"
 "\n"
 "Exit status: 0; 1 failed; 2 wrong usage; 3 this kernel does not offer it;\n"
 "4 no permission; 5 no such device, pool or namespace. See ppstat(8).\n";
@@ -248,6 +251,10 @@ int main(int argc, char **argv)
 		return bad("--no-scan goes with leaks", NULL);
 	if (metrics && (*mode != 'l' || opt.json || opt.watch || opt.stats || opt.cpus))
 		return bad("--openmetrics goes with -d, -z and -n only", NULL);
+	if (*mode == 'h' && (opt.stats || opt.cpus))
+		return bad("hints goes with -d, -z, -n, -w and -j only", NULL);
+	if (opt.count && (!opt.watch || *mode == 'h'))
+		return bad("--count goes with -w of the list", NULL);
 	if (opt.watch && (*mode == 'm' || opt.stats || opt.cpus))
 		return bad("-w goes with -d, -z, -n, -j and hints", NULL);
 	if (*mode == 'm' && (opt.stats || opt.cpus))
