@@ -185,6 +185,9 @@ void pp_hints(FILE *f, const struct pp_snap *now, const struct pp_snap *old,
 		const struct pp_pool *was = old ? pp_find(old, p->id) : NULL;
 		struct pp_counters d;
 
+		/* What became of its pages is not known apart from others'. */
+		if (pp_is_system(p))
+			continue;
 		pp_diff(&d, &p->c, was ? &was->c : NULL);
 		one_pool(&h, p, was, &d, now->time);
 	}

@@ -113,9 +113,10 @@ void pp_json(FILE *f, const struct pp_snap *snap, const struct pp_options *opt)
 	size_t i;
 
 	for (i = 0; i < snap->nr; i++) {
-		const struct pp_pool *p = &snap->pools[i];
+		const struct pp_pool *p = &snap->pools[i], *all;
 		json_t *o = pool_json(p);
 
+		all = pp_is_system(p) && snap->system.has_stats ? &snap->system : NULL;
 		if (p->dying)
 			json_object_set_new(o, "dying_seconds",
 					    json_integer(pp_dying_for(p, snap->time)));
@@ -123,8 +124,12 @@ void pp_json(FILE *f, const struct pp_snap *snap, const struct pp_options *opt)
 			set_rate(o, &p->c);
 			json_object_set_new(o, "counters", counters_json(&p->c));
 		}
+		if (all)
+			json_object_set_new(o, "shared_counters",
+					    counters_json(&all->c));
 		if (opt->cpus && p->has_detail)
-			json_object_set_new(o, "cpus", cpus_json(p));
+			json_object_set_new(o, all ? "shared_cpus" : "cpus",
+					    cpus_json(all ? all : p));
 		json_array_append_new(a, o);
 	}
 	put(f, a, JSON_INDENT(2));
@@ -140,29 +145,40 @@ void pp_json_event(FILE *f, const char *stamp, const char *what,
 	put(f, o, JSON_COMPACT);
 }
 
+static json_t *rates_json(const struct pp_counters *d, double dt)
+{
+	json_t *o = json_object();
+	unsigned int i;
+
+	for (i = 0; i < PP_NR_COUNTERS; i++)
+		if (pp_has(d, i) && dt > 0)
+			json_object_set_new(o, pp_counter_info[i].name,
+					    json_real(d->v[i] / dt));
+	return o;
+}
+
 /* An interval a line: counters are what was counted in it, per second. */
 void pp_json_rates(FILE *f, const struct pp_snap *now, const struct pp_snap *old,
 		   const struct pp_options *opt)
 {
 	double dt = now->time - old->time;
 	json_t *a = json_array();
-	unsigned int c;
+	struct pp_counters all;
 	size_t i;
 
+	pp_diff(&all, &now->system.c, &old->system.c);
 	for (i = 0; i < now->nr; i++) {
 		const struct pp_pool *p = &now->pools[i];
 		const struct pp_pool *was = pp_find(old, p->id);
-		json_t *o = pool_json(p), *r = json_object();
+		json_t *o = pool_json(p);
 		struct pp_counters d;
 
 		pp_diff(&d, &p->c, was ? &was->c : NULL);
-		for (c = 0; c < PP_NR_COUNTERS; c++)
-			if (pp_has(&d, c) && dt > 0)
-				json_object_set_new(r, pp_counter_info[c].name,
-						    json_real(d.v[c] / dt));
 		if (p->has_stats)
 			set_rate(o, &d);
-		json_object_set_new(o, "rates", r);
+		json_object_set_new(o, "rates", rates_json(&d, dt));
+		if (pp_is_system(p) && now->system.has_stats)
+			json_object_set_new(o, "shared_rates", rates_json(&all, dt));
 		json_array_append_new(a, o);
 	}
 	put(f, json_pack("{s:f,s:o}", "seconds", dt, "pools", a), JSON_COMPACT);

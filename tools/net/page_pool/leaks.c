@@ -120,7 +120,7 @@ static unsigned int descriptors(const struct pp_pool *p)
 /* A pool that was destroyed has given the driver's pages back. */
 static bool may_be_driver(const struct pp_pool *p)
 {
-	return !p->dying && !(p->flags & PP_SYSTEM_POOL);
+	return !p->dying && !pp_is_system(p);
 }
 
 static void nowhere(struct pp_table *t, const struct pp_pool *p,

@@ -5,9 +5,6 @@
 
 #include "ppstat.h"
 
-/* Those of recycling are counted per CPU; the others belong to the consumer. */
-#define FIRST_PER_CPU	PP_RECYCLE_CACHED
-
 static void count(struct pp_table *t, const struct pp_counters *c,
 		  enum pp_counter i)
 {
@@ -119,8 +116,9 @@ static void stats(FILE *f, const struct pp_pool *p)
 		put_detail(f, p);
 	if (!p->has_stats)
 		return;
-	counters(f, &p->c, "ALLOC", 0, FIRST_PER_CPU);
-	counters(f, &p->c, "RECYCLE", FIRST_PER_CPU, PP_NR_COUNTERS);
+	counters(f, &p->c, "ALLOC", 0, PP_FIRST_PER_CPU);
+	if (!pp_is_system(p))
+		counters(f, &p->c, "RECYCLE", PP_FIRST_PER_CPU, PP_NR_COUNTERS);
 }
 
 static void cpus(FILE *f, const struct pp_pool *p)
@@ -131,17 +129,29 @@ static void cpus(FILE *f, const struct pp_pool *p)
 
 	if (!p->nr_cpus)
 		return;
-	t = pp_table_new(PP_NR_COUNTERS - FIRST_PER_CPU + 1);
+	t = pp_table_new(PP_NR_COUNTERS - PP_FIRST_PER_CPU + 1);
 	pp_cell(t, "CPU");
-	for (c = FIRST_PER_CPU; c < PP_NR_COUNTERS; c++)
+	for (c = PP_FIRST_PER_CPU; c < PP_NR_COUNTERS; c++)
 		pp_cell(t, "%s", pp_counter_info[c].head);
 	for (i = 0; i < p->nr_cpus; i++) {
 		pp_cell(t, "%u", p->cpus[i].cpu);
-		for (c = FIRST_PER_CPU; c < PP_NR_COUNTERS; c++)
+		for (c = PP_FIRST_PER_CPU; c < PP_NR_COUNTERS; c++)
 			count(t, &p->cpus[i].c, c);
 	}
 	pp_table_print(t, f, "    ");
 	pp_table_free(t);
+}
+
+static void system_pools(FILE *f, const struct pp_pool *all,
+			 const struct pp_options *opt)
+{
+	if (!all->has_stats)
+		return;
+	fputs("all system pools together\n", f);
+	if (opt->stats)
+		counters(f, &all->c, "RECYCLE", PP_FIRST_PER_CPU, PP_NR_COUNTERS);
+	if (opt->cpus)
+		cpus(f, all);
 }
 
 void pp_list(FILE *f, const struct pp_snap *snap, const struct pp_options *opt)
@@ -164,6 +174,8 @@ void pp_list(FILE *f, const struct pp_snap *snap, const struct pp_options *opt)
 		if (opt->cpus)
 			cpus(f, &snap->pools[i]);
 	}
+	if (each)
+		system_pools(f, &snap->system, opt);
 	if (!snap->nr) {
 		t = pool_table();
 		pp_table_print(t, f, "");

@@ -4,23 +4,31 @@
  * known by device and pool; page_pool_info joins it to all else that has a name.
  */
 
+#include <jansson.h>
 #include <string.h>
 
 #include "ppstat.h"
 
-/* Device and namespace names are whatever their owner liked. */
+/* Device and namespace names are whatever their owner liked. One that is not UTF-8
+ * would have all of the file refused.
+ */
 static void quoted(FILE *f, const char *name, const char *s)
 {
+	json_t *utf8 = json_string(s);
+
 	fprintf(f, "%s=\"", name);
 	for (; *s; s++) {
 		if (*s == '\n')
 			fputs("\\n", f);
+		else if (!utf8 && *s & 0x80)
+			fprintf(f, "\\\\x%02x", (unsigned char)*s);
 		else if (*s == '"' || *s == '\\')
 			fprintf(f, "\\%c", *s);
 		else
 			fputc(*s, f);
 	}
 	fputc('"', f);
+	json_decref(utf8);
 }
 
 static void labels(FILE *f, const struct pp_pool *p, const struct pp_options *opt)
@@ -28,7 +36,10 @@ static void labels(FILE *f, const struct pp_pool *p, const struct pp_options *op
 	quoted(f, "{device", p->ifindex ? p->ifname : "");
 	if (opt->netns)
 		quoted(f, ",netns", opt->netns);
-	fprintf(f, ",pool=\"%llu\"", (unsigned long long)p->id);
+	if (p->id)
+		fprintf(f, ",pool=\"%llu\"", (unsigned long long)p->id);
+	else
+		fputs(",pool=\"system\"", f);
 }
 
 static void head(FILE *f, const char *name, const char *type, const char *help)
@@ -183,8 +194,10 @@ static void put_counters(FILE *f, const struct pp_snap *snap,
 	for (k = 0; k < ARRAY_SIZE(counters); k++) {
 		enum pp_counter c = counters[k].counter;
 
-		for (i = 0; i < snap->nr; i++) {
-			const struct pp_pool *p = &snap->pools[i];
+		for (i = 0; i <= snap->nr; i++) {
+			/* what all system pools have put comes last */
+			const struct pp_pool *p = i < snap->nr ?
+						  &snap->pools[i] : &snap->system;
 
 			if (!pp_has(&p->c, c))
 				continue;

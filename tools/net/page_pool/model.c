@@ -93,6 +93,60 @@ void pp_diff(struct pp_counters *diff, const struct pp_counters *now,
 	}
 }
 
+/* On 64-bit machines a pool knows how many pages came to its array, and CPUs say 0. */
+static bool knows_cached(const struct pp_pool *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->nr_cpus; i++)
+		if (p->cpus[i].c.v[PP_RECYCLE_CACHED])
+			return false;
+	return p->c.v[PP_RECYCLE_CACHED];
+}
+
+/* System pools have one set of counters for puts: each shows that of all, but what
+ * it knows itself. They are read one after the other: the last has counted most.
+ */
+static void share(struct pp_pool *all, struct pp_pool *p, bool own_cached)
+{
+	unsigned int i;
+
+	for (i = PP_FIRST_PER_CPU; i < PP_NR_COUNTERS; i++) {
+		__u64 v = p->c.v[i];
+
+		if (!pp_has(&p->c, i))
+			continue;
+		if (i == PP_RECYCLE_CACHED && own_cached)
+			v += all->c.v[i];
+		else if (v < all->c.v[i])
+			v = all->c.v[i];
+		pp_set(&all->c, i, v);
+		p->c.v[i] = 0;
+		p->c.has &= ~(1U << i);
+	}
+	free(all->cpus);
+	all->cpus = p->cpus;
+	all->nr_cpus = p->nr_cpus;
+	p->cpus = NULL;
+	p->nr_cpus = 0;
+	all->has_stats = true;
+}
+
+void pp_tell_apart(struct pp_snap *snap)
+{
+	size_t i, k;
+
+	for (i = 0; i < snap->nr; i++) {
+		struct pp_pool *p = &snap->pools[i];
+		bool own_cached = knows_cached(p);
+
+		for (k = 0; own_cached && k < p->nr_cpus; k++)
+			p->cpus[k].c.has &= ~(1U << PP_RECYCLE_CACHED);
+		if (p->has_stats && pp_is_system(p))
+			share(&snap->system, p, own_cached);
+	}
+}
+
 static int by_id(const void *a, const void *b)
 {
 	const struct pp_pool *x = a, *y = b;

@@ -351,6 +351,7 @@ void pp_snap_free(struct pp_snap *snap)
 
 	for (i = 0; i < snap->nr; i++)
 		pool_free(&snap->pools[i]);
+	pool_free(&snap->system);
 	free(snap->pools);
 	memset(snap, 0, sizeof(*snap));
 }
@@ -396,6 +397,7 @@ int pp_read(struct ynl_sock **ys, const struct pp_options *opt,
 			pool_free(&snap->pools[i]);
 	}
 	snap->nr = n;
+	pp_tell_apart(snap);
 	return PP_OK;
 }
 

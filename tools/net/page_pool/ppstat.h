@@ -57,6 +57,8 @@ enum pp_counter {
 	PP_RECYCLE_RELEASED_PFMEMALLOC,
 	PP_RECYCLE_RELEASED_NID,
 	PP_NR_COUNTERS,
+	/* Those of recycling are counted per CPU; the others belong to the consumer. */
+	PP_FIRST_PER_CPU = PP_RECYCLE_CACHED,
 };
 
 struct pp_counter_info {
@@ -126,10 +128,19 @@ struct pp_snap {
 	double time;			/* CLOCK_BOOTTIME, seconds */
 	bool has_detail;		/* some pool has */
 	bool has_stats;			/* the kernel counts */
+	/* What became of the pages of all system pools, if has_stats: counters
+	 * and CPUs only.
+	 */
+	struct pp_pool system;
 };
 
 /* The bit of pp_pool.flags */
 #define PP_SYSTEM_POOL	0x4
+
+static inline bool pp_is_system(const struct pp_pool *pool)
+{
+	return pool->flags & PP_SYSTEM_POOL;
+}
 
 /* Numbers of the kernel, which may have more. */
 enum pp_kind {
@@ -222,6 +233,8 @@ double pp_recycle_rate(const struct pp_counters *c);
 /* Counters of old are of the same pool, or NULL when it has just come. */
 void pp_diff(struct pp_counters *diff, const struct pp_counters *now,
 	     const struct pp_counters *old);
+/* What the kernel tells more often than once, or cannot tell, goes. */
+void pp_tell_apart(struct pp_snap *snap);
 void pp_sort_by_id(struct pp_snap *snap);	/* as pp_read() has it */
 void pp_sort_by_device(struct pp_snap *snap);	/* as it is shown */
 /* In one that is sorted by id. */

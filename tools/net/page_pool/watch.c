@@ -75,17 +75,17 @@ static void put_percent(FILE *f, int width, double v)
 static void put_row(FILE *f, const struct row *r, double dt, double now)
 {
 	const struct pp_pool *p = r->p;
-	bool has = p->has_stats;
+	bool has = p->has_stats, put = pp_has(&p->c, PP_RECYCLE_RING);
 	char buf[PP_HUMAN];
 
 	/* names longer than their column would push the rest aside */
 	fprintf(f, "%-8.8s %-8.8s %7llu", pp_dev(p),
 		pp_queue(p, buf, sizeof(buf)), (unsigned long long)p->id);
 	put_rate(f, 7, has, pp_handed_out(&r->d), dt);
-	put_rate(f, 7, has, pp_recycled(&r->d), dt);
+	put_rate(f, 7, put, pp_recycled(&r->d), dt);
 	put_rate(f, 6, has, r->d.v[PP_ALLOC_SLOW] +
 		 r->d.v[PP_ALLOC_SLOW_HIGH_ORDER], dt);
-	put_rate(f, 6, has, pp_released(&r->d), dt);
+	put_rate(f, 6, put, pp_released(&r->d), dt);
 	put_percent(f, 6, pp_recycle_rate(&r->d));
 	put_percent(f, 5, p->has_detail && p->ring_size ?
 		    100.0 * p->ring / p->ring_size : -1);
@@ -95,9 +95,11 @@ static void put_row(FILE *f, const struct row *r, double dt, double now)
 		pp_human(pp_dying_for(p, now), 1000, buf, sizeof(buf)) : "-");
 }
 
-static void put_summary(FILE *f, const struct row *rows, size_t nr, double dt)
+/* @all: what was put to all system pools */
+static void put_summary(FILE *f, const struct row *rows, size_t nr,
+			const struct pp_counters *all, double dt)
 {
-	struct pp_counters sum = {};
+	struct pp_counters sum = *all;
 	size_t i, dying = 0;
 	double bytes = 0;
 	char a[PP_HUMAN], b[PP_HUMAN], clock[16];
@@ -123,6 +125,7 @@ static void put_summary(FILE *f, const struct row *rows, size_t nr, double dt)
 static void draw(const struct pp_snap *now, const struct pp_snap *old, bool screen)
 {
 	double dt = old ? now->time - old->time : 0;
+	struct pp_counters all = {};
 	struct winsize ws = {};
 	size_t i, most = now->nr;
 	struct row *rows;
@@ -140,6 +143,8 @@ static void draw(const struct pp_snap *now, const struct pp_snap *old, bool scre
 		pp_diff(&rows[i].d, &p->c, was ? &was->c : NULL);
 		rows[i].busy = pp_handed_out(&rows[i].d) + pp_came_home(&rows[i].d);
 	}
+	if (old)
+		pp_diff(&all, &now->system.c, &old->system.c);
 	qsort(rows, now->nr, sizeof(*rows), by_busy);
 
 	if (screen) {
@@ -149,7 +154,7 @@ static void draw(const struct pp_snap *now, const struct pp_snap *old, bool scre
 		    most > ws.ws_row - 3U)
 			most = ws.ws_row - 3;
 	}
-	put_summary(stdout, rows, now->nr, dt);
+	put_summary(stdout, rows, now->nr, &all, dt);
 	puts("DEV      QUEUE         ID ALLOC/s RECYC/s SLOW/s LOST/s RECYC% RING%  HELD DYING");
 	for (i = 0; i < most; i++)
 		put_row(stdout, &rows[i], dt, now->time);

@@ -170,7 +170,7 @@ class Kernel:
         return self.add(LOST, 0)
 
     def name(self, ifindex, name):
-        return self.add(NAME, ifindex, name.encode())
+        return self.add(NAME, ifindex, name if isinstance(name, bytes) else name.encode())
 
     def user(self, uid):
         return self.add(USER, uid)
