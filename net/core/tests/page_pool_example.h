@@ -23,7 +23,7 @@
 
 /* doc: types */
 #define EXAMPLE_RING_SIZE	64
-#define EXAMPLE_HEADROOM	XDP_PACKET_HEADROOM
+#define EXAMPLE_HEADROOM	(XDP_PACKET_HEADROOM + NET_IP_ALIGN)
 /* What the device may fill: the tail of the page is for skb_shared_info */
 #define EXAMPLE_BUF_LEN		(SKB_WITH_OVERHEAD(PAGE_SIZE) - EXAMPLE_HEADROOM)
 
@@ -40,6 +40,7 @@ struct example_ring {
 	struct example_desc desc[EXAMPLE_RING_SIZE];
 	unsigned int posted;		/* buffers ever given to the device */
 	unsigned int cleaned;		/* buffers ever taken back */
+	u64 alloc_fail;			/* no page, or no skb for a frame */
 	struct napi_struct napi;
 	struct xdp_rxq_info xdp_rxq;
 };
@@ -108,8 +109,10 @@ static void example_refill(struct example_ring *ring)
 		struct page *page;
 
 		page = page_pool_dev_alloc_pages(ring->pool);
-		if (unlikely(!page))
+		if (unlikely(!page)) {
+			ring->alloc_fail++;
 			break;
+		}
 
 		/* Mapped once when it entered the pool, synced when it came back */
 		ring->page[i] = page;
@@ -121,6 +124,11 @@ static void example_refill(struct example_ring *ring)
 }
 
 /* end: refill */
+
+/* The device: it raises interrupts again */
+static void example_device_irq_on(struct example_ring *ring)
+{
+}
 
 /* doc: poll */
 static int example_poll(struct napi_struct *napi, int budget)
@@ -148,8 +156,10 @@ static int example_poll(struct napi_struct *napi, int budget)
 
 		page_pool_dma_sync_for_cpu(ring->pool, page, 0, desc->len);
 
-		if (!desc->error)
+		if (!desc->error) {
 			skb = napi_build_skb(page_address(page), PAGE_SIZE);
+			ring->alloc_fail += !skb;
+		}
 		if (unlikely(!skb)) {
 			/* The stack never saw it: only these bytes were touched */
 			page_pool_put_page(ring->pool, page, desc->len, true);
@@ -169,8 +179,8 @@ static int example_poll(struct napi_struct *napi, int budget)
 	if (unlikely(ring->posted == ring->cleaned))
 		return budget;
 
-	if (done < budget)
-		napi_complete_done(napi, done);
+	if (done < budget && napi_complete_done(napi, done))
+		example_device_irq_on(ring);
 	return done;
 }
 
@@ -190,17 +200,32 @@ static void example_probe(struct net_device *netdev, struct device *dev)
 /* end: probe */
 
 /* doc: open */
+/* Both users go: the memory model first, then the ring itself */
+static void example_destroy_pool(struct example_ring *ring)
+{
+	xdp_rxq_info_unreg(&ring->xdp_rxq);
+	page_pool_destroy(ring->pool);
+	ring->pool = NULL;
+}
+
 static int example_open(struct net_device *netdev)
 {
 	struct example_priv *priv = netdev_priv(netdev);
+	struct example_ring *ring = &priv->ring;
 	int err;
 
 	err = example_create_pool(priv);
 	if (err)
 		return err;
 
-	example_refill(&priv->ring);
-	napi_enable(&priv->ring.napi);
+	example_refill(ring);
+	/* Without a buffer no frame, and without a frame no poll that refills */
+	if (ring->posted == ring->cleaned) {
+		example_destroy_pool(ring);
+		return -ENOMEM;
+	}
+
+	napi_enable(&ring->napi);
 	return 0;
 }
 
@@ -212,7 +237,7 @@ static int example_stop(struct net_device *netdev)
 	struct example_priv *priv = netdev_priv(netdev);
 	struct example_ring *ring = &priv->ring;
 
-	/* 1. The device writes no more, and nobody allocates any more */
+	/* 1. The device was stopped just before; nobody allocates any more */
 	napi_disable(&ring->napi);
 
 	/* 2. What the device held goes back */
@@ -222,10 +247,8 @@ static int example_stop(struct net_device *netdev)
 		page_pool_put_full_page(ring->pool, ring->page[i], false);
 	}
 
-	/* 3. Both users go: the memory model first, then the ring itself */
-	xdp_rxq_info_unreg(&ring->xdp_rxq);
-	page_pool_destroy(ring->pool);
-	ring->pool = NULL;
+	/* 3. The pool waits for what the stack still has */
+	example_destroy_pool(ring);
 	return 0;
 }
 

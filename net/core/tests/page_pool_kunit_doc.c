@@ -7,6 +7,7 @@
  */
 
 #include <linux/delay.h>
+#include <linux/dma-map-ops.h>
 #include <linux/etherdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
@@ -163,12 +164,10 @@ static void ppk_doc_halves(struct kunit *test, struct ppk_doc *doc)
 	ppk_put(pool, page[1]);
 }
 
-static void page_pool_doc_example(struct kunit *test)
+/* The driver is loaded */
+static struct ppk_doc *ppk_doc_begin(struct kunit *test, struct device *dev)
 {
-	u8 names[PPK_NSTATS][ETH_GSTRING_LEN];
-	struct sk_buff *skb;
 	struct ppk_doc *doc;
-	int good, held;
 
 	doc = kunit_kzalloc(test, sizeof(*doc), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, doc);
@@ -179,7 +178,7 @@ static void page_pool_doc_example(struct kunit *test)
 	eth_hw_addr_random(doc->netdev);
 	doc->netdev->netdev_ops = &ppk_doc_ops;
 	strscpy(doc->netdev->name, "ppkdoc%d", IFNAMSIZ);
-	example_probe(doc->netdev, ppk_device(test));
+	example_probe(doc->netdev, dev);
 	if (register_netdev(doc->netdev)) {
 		free_netdev(doc->netdev);
 		KUNIT_FAIL_AND_ABORT(test, "no test device");
@@ -190,6 +189,15 @@ static void page_pool_doc_example(struct kunit *test)
 	doc->pt.af_packet_priv = doc;
 	dev_add_pack(&doc->pt);
 	kunit_add_action(test, ppk_doc_end, doc);
+	return doc;
+}
+
+static void page_pool_doc_example(struct kunit *test)
+{
+	struct ppk_doc *doc = ppk_doc_begin(test, ppk_device(test));
+	u8 names[PPK_NSTATS][ETH_GSTRING_LEN];
+	struct sk_buff *skb;
+	int good, held;
 
 	/* Counters have names, and none for what is not there */
 	KUNIT_EXPECT_EQ(test, example_get_sset_count(doc->netdev, ETH_SS_STATS),
@@ -248,9 +256,48 @@ static void page_pool_doc_example(struct kunit *test)
 	skb_queue_purge(&doc->unread);
 	KUNIT_EXPECT_TRUE(test, ppk_doc_no_pool(doc, PPK_FREE_MS));
 	ppk_doc_counters(test, doc);
+	KUNIT_EXPECT_EQ(test, doc->ring->alloc_fail, 0);
 
 	ppk_doc_halves(test, doc);
 }
+
+#ifdef CONFIG_ARCH_HAS_DMA_OPS
+static dma_addr_t ppk_doc_map_none(struct device *dev, struct page *page,
+				   unsigned long offset, size_t size,
+				   enum dma_data_direction dir,
+				   unsigned long attrs)
+{
+	return DMA_MAPPING_ERROR;
+}
+
+static const struct dma_map_ops ppk_doc_no_dma = {
+	.map_page = ppk_doc_map_none,
+};
+
+/* With nothing to receive into it does not come up, and leaves nothing behind */
+static void page_pool_doc_no_page(struct kunit *test)
+{
+	struct device *dev = ppk_device(test);
+	struct ppk_doc *doc = ppk_doc_begin(test, dev);
+
+	set_dma_ops(dev, &ppk_doc_no_dma);
+	KUNIT_EXPECT_EQ(test, ppk_doc_up(doc, true), -ENOMEM);
+	KUNIT_EXPECT_FALSE(test, netif_running(doc->netdev));
+	KUNIT_EXPECT_NULL(test, doc->ring->pool);
+	KUNIT_EXPECT_TRUE(test, ppk_doc_no_pool(doc, PPK_FREE_MS));
+	KUNIT_EXPECT_EQ(test, doc->ring->alloc_fail, 1);
+
+	set_dma_ops(dev, NULL);
+	KUNIT_EXPECT_EQ(test, ppk_doc_up(doc, true), 0);
+	ppk_doc_up(doc, false);
+	KUNIT_EXPECT_TRUE(test, ppk_doc_no_pool(doc, PPK_FREE_MS));
+}
+#else
+static void page_pool_doc_no_page(struct kunit *test)
+{
+	kunit_skip(test, "a device of our own needs ARCH_HAS_DMA_OPS (on x86: GART_IOMMU or XEN)");
+}
+#endif
 
 /* What the guide converts, and what is left to do when it has been */
 static void page_pool_doc_before(struct kunit *test)
@@ -297,6 +344,7 @@ static void page_pool_doc_share(struct kunit *test)
 
 static struct kunit_case ppk_doc_cases[] = {
 	KUNIT_CASE(page_pool_doc_example),
+	KUNIT_CASE(page_pool_doc_no_page),
 	KUNIT_CASE(page_pool_doc_before),
 	KUNIT_CASE(page_pool_doc_share),
 	{}
