@@ -331,6 +331,18 @@ void page_pool_get_pages(const struct page_pool *pool,
 	pages->released = pages->allocated - pages->inflight;
 }
 
+/* They are shown as they are: the flags of drivers are the ABI's. */
+static_assert(PP_FLAG_DMA_MAP == NETDEV_PAGE_POOL_FLAGS_DMA_MAP);
+static_assert(PP_FLAG_DMA_SYNC_DEV == NETDEV_PAGE_POOL_FLAGS_DMA_SYNC_DEV);
+static_assert(PP_FLAG_SYSTEM_POOL == NETDEV_PAGE_POOL_FLAGS_SYSTEM_POOL);
+static_assert(PP_FLAG_ALLOW_UNREADABLE_NETMEM ==
+	      NETDEV_PAGE_POOL_FLAGS_ALLOW_UNREADABLE_NETMEM);
+/* One that is added is to be added to netdev.yaml, too. */
+static_assert(PP_FLAG_ALL == (NETDEV_PAGE_POOL_FLAGS_DMA_MAP |
+			      NETDEV_PAGE_POOL_FLAGS_DMA_SYNC_DEV |
+			      NETDEV_PAGE_POOL_FLAGS_SYSTEM_POOL |
+			      NETDEV_PAGE_POOL_FLAGS_ALLOW_UNREADABLE_NETMEM));
+
 static int page_pool_nl_put_detail(struct sk_buff *msg,
 				   const struct page_pool *pool,
 				   const struct page_pool_pages *pages)
