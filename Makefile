@@ -33,7 +33,8 @@ run: deps ## boot our kernel, send traffic through e1000e and veth, show the cou
 	@$(S)/kernel plain
 	@$(S)/run-demo
 
-test: deps ## everything below, on the debug and the statistics-off kernel
+test: deps ## unit, check (quick part), selfcheck, kunit, selftest and ppstat
+#> on the debug and the statistics-off kernel
 	@$(S)/test
 
 unit: ## fast checks on the host: scripts, configurations, the overlay
