@@ -74,4 +74,11 @@ int demo_pass(struct xdp_md *ctx)
 	return XDP_PASS;
 }
 
+/* Only for such programs generic XDP copies a packet to pages of a pool. */
+SEC("xdp.frags")
+int demo_pass_frags(struct xdp_md *ctx)
+{
+	return XDP_PASS;
+}
+
 char _license[] SEC("license") = "GPL";
