@@ -368,7 +368,7 @@ class Module:
         if not os.path.exists(LEAK):
             os.system("modprobe -q page_pool_leak")
         if not os.path.exists(LEAK):
-            raise KsftSkipEx("needs CONFIG_PAGE_POOL_SELFCHECK_TEST")
+            raise KsftSkipEx("needs CONFIG_PAGE_POOL_LEAK_TEST")
         old = set(ids(pools(family)))
         self.tell(what)
         defer(self.found)
