@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # Packets of generic XDP are copied into pages of the pool that each CPU has for
-# that. Two tasks of one CPU get there at once on PREEMPT_RT: the one with the higher
-# priority preempts the other wherever that is, bottom halves off or not. Every byte
-# that either receives is right.
+# that. On PREEMPT_RT a task can be preempted with bottom halves off, by one of a
+# higher priority that wants the same pool. Every byte that either receives is right.
 
 # shellcheck source=e1000e_lib.sh
 . "$(dirname "$0")/e1000e_lib.sh"
