@@ -74,9 +74,11 @@ bench-kernel: ## instructions per page in a kernel, the base's page pool and our
 check: deps ## what a maintainer's bot would run, as one table
 	@$(S)/check
 
-series: deps ## a series that could be mailed: build/series, with a cover letter
-#> REROLL=2 is [PATCH v2]. What goes to which patch: tools/testing/page_pool/series/manifest
-	@$(S)/series/series --reroll $(or $(REROLL),1)
+series: deps ## mails of the series: build/series, each group with a cover letter
+#> REROLL=2 is v2; SUBJECT='PATCH net-next' instead of 'RFC net-next'; LINK=URL of the
+#> repository. What goes to which patch: tools/testing/page_pool/series/manifest
+	@$(S)/series/series --reroll '$(or $(REROLL),1)' --prefix '$(or $(SUBJECT),RFC net-next)' \
+		$(if $(LINK),--link '$(LINK)')
 
 series-check: deps ## git am of it, patch by patch: the trees are right, what is touched builds
 #> VANILLA=DIR or archive of another 6.12 tree, too; BOOT=1 boots each prefix
