@@ -880,6 +880,21 @@ static void pph_mark_home(netmem_ref netmem)
 		page->flags |= PPH_HOME;
 }
 
+/* A slot that was consumed keeps its page until several are given back to
+ * producers at once.
+ */
+static bool pph_in_ring(struct ptr_ring *ring, u32 i)
+{
+	u32 head = READ_ONCE(ring->consumer_head);
+
+	if (head < ring->producer)
+		return i >= head && i < ring->producer;
+	if (head == ring->producer && !READ_ONCE(ring->queue[head]))
+		return false;
+
+	return i >= head || i < ring->producer;
+}
+
 /* The lock keeps the ring from being closed, but not pages from being taken
  * out.
  */
@@ -891,8 +906,11 @@ static void pph_mark_ring(struct ptr_ring *ring)
 	do {
 		spin_lock_bh(&ring->producer_lock);
 		to = min_t(u32, ring->size, from + PPH_RING);
-		for (i = from; i < to; i++)
-			pph_mark_home((__force netmem_ref)READ_ONCE(ring->queue[i]));
+		for (i = from; i < to; i++) {
+			if (pph_in_ring(ring, i))
+				pph_mark_home((__force netmem_ref)
+					      READ_ONCE(ring->queue[i]));
+		}
 		more = to < ring->size && to > from;
 		spin_unlock_bh(&ring->producer_lock);
 		from = to;
