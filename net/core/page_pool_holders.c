@@ -627,6 +627,15 @@ static void pph_sock(struct page_pool_holders *h, struct sock *sk)
 			  pph_walk_head, &udp_sk(sk)->reader_queue);
 }
 
+/* A socket that no task is known to have open; the caller keeps it. */
+VISIBLE_IF_KUNIT void page_pool_holders_sock(struct page_pool_holders *h,
+					     struct sock *sk)
+{
+	pph_begin(h, NETDEV_PAGE_POOL_HOLDER_SOCKET_RECEIVE);
+	pph_sock(h, sk);
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_sock);
+
 static bool pph_sock_is_known(struct page_pool_holders *h, struct sock *sk)
 {
 	return xa_load(&h->socks, (unsigned long)sk / sizeof(void *));
@@ -742,10 +751,8 @@ static void pph_hash(struct page_pool_holders *h, struct inet_hashinfo *hash)
 			n = pph_chain(&hash->ehash[bucket], &skip, socks);
 			for (i = 0; i < n; i++) {
 				if (!pph_stop(h) &&
-				    !pph_sock_is_known(h, socks[i])) {
-					pph_begin(h, 0);
-					pph_sock(h, socks[i]);
-				}
+				    !pph_sock_is_known(h, socks[i]))
+					page_pool_holders_sock(h, socks[i]);
 				sock_put(socks[i]);
 			}
 		} while (n == PPH_SOCKS);
@@ -1162,15 +1169,7 @@ static bool pph_keep(const struct pph_page *page, void *data)
 			sizeof(*h->pools), pph_cmp_id);
 }
 
-/**
- * page_pool_holders_look() - find out who holds pages
- * @h:	which pools to look at
- *
- * Context: Task, sleeps.
- *
- * Return: 0, and the answer is in @h; -EINTR, -ENOMEM.
- */
-VISIBLE_IF_KUNIT int page_pool_holders_look(struct page_pool_holders *h)
+VISIBLE_IF_KUNIT int page_pool_holders_begin(struct page_pool_holders *h)
 {
 	u32 i;
 
@@ -1188,12 +1187,12 @@ VISIBLE_IF_KUNIT int page_pool_holders_look(struct page_pool_holders *h)
 	h->now = pph_now();
 	pph_look++;
 
-	if (h->any) {
-		pph_tasks(h);
-		pph_nobodys(h);
-		pph_cpus(h);
-		pph_cpumaps(h);
-	}
+	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_begin);
+
+VISIBLE_IF_KUNIT int page_pool_holders_end(struct page_pool_holders *h)
+{
 	pph_sum_up(h);
 	h->now = pph_now();
 	/* If there is no memory for a smaller table the old one will do. */
@@ -1202,8 +1201,35 @@ VISIBLE_IF_KUNIT int page_pool_holders_look(struct page_pool_holders *h)
 
 	mod_delayed_work(system_power_efficient_wq, &pph_forget_work, PPH_KEEP);
 	mutex_unlock(&pph_lock);
+	h->done = !h->err;
 
 	return h->err;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_end);
+
+/**
+ * page_pool_holders_look() - find out who holds pages
+ * @h:	which pools to look at
+ *
+ * Context: Task, sleeps.
+ *
+ * Return: 0, and the answer is in @h; -EINTR, -ENOMEM.
+ */
+VISIBLE_IF_KUNIT int page_pool_holders_look(struct page_pool_holders *h)
+{
+	int err = page_pool_holders_begin(h);
+
+	if (err)
+		return err;
+
+	if (h->any) {
+		pph_tasks(h);
+		pph_nobodys(h);
+		pph_cpus(h);
+		pph_cpumaps(h);
+	}
+
+	return page_pool_holders_end(h);
 }
 EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_look);
 
@@ -1388,7 +1414,7 @@ static int pph_put(struct sk_buff *msg, const struct page_pool_holders *h,
 	if (!hdr)
 		return -EMSGSIZE;
 
-	if (!h->done)
+	if (!h->begun)
 		err = nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_POOLS,
 				  h->nr_pools);
 	else if (i < h->nr_pools)
@@ -1412,11 +1438,10 @@ static bool pph_is_told(const struct page_pool_holders *h, u32 i)
 	return !h->pools[i].gone;
 }
 
-int netdev_nl_page_pool_holders_get_dumpit(struct sk_buff *skb,
-					   struct netlink_callback *cb)
+VISIBLE_IF_KUNIT int page_pool_holders_dump(struct sk_buff *skb,
+					    struct page_pool_holders *h,
+					    const struct genl_info *info)
 {
-	const struct genl_info *info = genl_info_dump(cb);
-	struct page_pool_holders *h = ((struct pph_ctx *)cb->ctx)->h;
 	int err;
 
 	/* The request is handled with all of generic netlink locked, so that is
@@ -1434,7 +1459,6 @@ int netdev_nl_page_pool_holders_get_dumpit(struct sk_buff *skb,
 		err = page_pool_holders_look(h);
 		if (err)
 			return err;
-		h->done = true;
 	}
 
 	for (; h->next < h->nr_pools + h->nr_records; h->next++) {
@@ -1446,4 +1470,13 @@ int netdev_nl_page_pool_holders_get_dumpit(struct sk_buff *skb,
 	}
 
 	return 0;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_dump);
+
+int netdev_nl_page_pool_holders_get_dumpit(struct sk_buff *skb,
+					   struct netlink_callback *cb)
+{
+	struct pph_ctx *ctx = (void *)cb->ctx;
+
+	return page_pool_holders_dump(skb, ctx->h, genl_info_dump(cb));
 }

@@ -12,6 +12,7 @@
 #include <net/netmem.h>
 #include <uapi/linux/netdev.h>
 
+struct genl_info;
 struct page_pool;
 struct pid_namespace;
 struct sk_buff;
@@ -148,7 +149,12 @@ struct page_pool_holders {
 #if IS_ENABLED(CONFIG_KUNIT)
 struct page_pool_holders *page_pool_holders_alloc(bool scan);
 void page_pool_holders_add(struct page_pool *pool, void *holders);
+int page_pool_holders_begin(struct page_pool_holders *holders);
+void page_pool_holders_sock(struct page_pool_holders *holders, struct sock *sk);
+int page_pool_holders_end(struct page_pool_holders *holders);
 int page_pool_holders_look(struct page_pool_holders *holders);
+int page_pool_holders_dump(struct sk_buff *msg, struct page_pool_holders *holders,
+			   const struct genl_info *info);
 void page_pool_holders_free(struct page_pool_holders *holders);
 #endif
 
