@@ -430,8 +430,13 @@ static void pph_collect_skb(struct page_pool_holders *h,
 static bool pph_packet(struct page_pool_holders *h, const struct sk_buff *skb)
 {
 	if (h->resume) {
-		if (skb != h->resume)
-			return true;
+		if (skb != h->resume) {
+			if (h->skipped++ < PPH_SKIP)
+				return true;
+			h->resume = NULL;
+			h->who.partial = true;
+			return false;
+		}
 		h->resume = NULL;
 	}
 
@@ -487,6 +492,7 @@ static void pph_queue(struct page_pool_holders *h, u8 kind,
 
 	for (holds = 0; holds < PPH_HOLDS && !pph_stop(h); holds++) {
 		h->passed = 0;
+		h->skipped = 0;
 		while (!walk(h, queue) && ++tries < PPH_TRIES)
 			usleep_range(100, 1000);
 		pph_flush(h);

@@ -18,11 +18,13 @@ struct pid_namespace;
 struct sk_buff;
 struct sock;
 
-/* Pages of packets that are collected while a queue is locked, and packets that
- * are looked at meanwhile
+/* Pages of packets that are collected while a queue is locked, packets that are
+ * looked at meanwhile, and those that it takes to get there: a queue that is
+ * longer is told of in part, so that packets can be received again soon.
  */
 #define PPH_BATCH	512
 #define PPH_HOLD	1024
+#define PPH_SKIP	16384
 
 /**
  * struct pph_pool - a pool that is looked at
@@ -114,6 +116,7 @@ struct pph_record {
  * @socks: sockets that have records
  * @resume: packet to go on with when the queue is locked again
  * @passed: packets looked at since the queue was locked
+ * @skipped: packets before them
  * @nr_batch: pages collected since
  * @batch: these
  * @batch_pool: their pools' indices
@@ -139,6 +142,7 @@ struct page_pool_holders {
 	struct xarray socks;
 	const struct sk_buff *resume;
 	u32 passed;
+	u32 skipped;
 	u32 nr_batch;
 	netmem_ref batch[PPH_BATCH];
 	u32 batch_pool[PPH_BATCH];

@@ -8,6 +8,8 @@ generic XDP copies what a loopback device receives, and that of the module.
 
 import errno
 import os
+import re
+import resource
 import socket
 import subprocess
 import sys
@@ -25,6 +27,7 @@ LEAK = "/sys/module/page_pool_leak/parameters/leak"
 UNREAD = 20
 # more than is looked at in one go
 MANY = 1500
+SOCKETS = 4000
 SECONDS = 2
 HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
 CPUMAP = os.path.join(HERE, "xdp_cpumap.bpf.o")
@@ -132,6 +135,100 @@ def long_queue(family):
     ksft_eq(answer.pages("socket-receive"), MANY)
     ksft_eq(answer.sum("several") + answer.pages("unknown"), 0)
     ksft_true(not any("partial" in r for r in answer.records))
+
+
+class Probes:
+    """How long a look takes, and what it does with a queue locked."""
+    TRACING = "/sys/kernel/tracing"
+    FUNCTIONS = ("page_pool_holders_look", "pph_walk_head", "pph_walk_tcp",
+                 "pph_walk_defer", "pph_walk_cpu", "pph_walk_backlog", "pph_walk_ofo")
+
+    def __init__(self):
+        self.on = []
+        for name in self.FUNCTIONS:
+            if (self.event(f"p:pph/in_{name} {name}") and
+                    self.event(f"r:pph/out_{name} {name}")):
+                self.on.append(name)
+        if self.on:
+            os.mkdir(f"{self.TRACING}/instances/pph")
+            defer(self.close)
+            self.tell("instances/pph/buffer_size_kb", "4096")
+            self.tell("instances/pph/events/pph/enable", "1")
+
+    def tell(self, name, text):
+        file = os.open(f"{self.TRACING}/{name}", os.O_WRONLY | os.O_APPEND)
+        try:
+            os.write(file, text.encode())
+        finally:
+            os.close(file)
+
+    def event(self, text):
+        try:
+            self.tell("kprobe_events", text)
+        except OSError:
+            return False
+        return True
+
+    def close(self):
+        self.tell("instances/pph/events/pph/enable", "0")
+        os.rmdir(f"{self.TRACING}/instances/pph")
+        for name in self.on:
+            self.event(f"-:pph/in_{name}")
+            self.event(f"-:pph/out_{name}")
+
+    def durations(self):
+        """Of each function, the milliseconds that its calls took."""
+        found = {name: [] for name in self.on}
+        start = {}
+        text = read(f"{self.TRACING}/instances/pph/trace") if self.on else ""
+        for at, what, name in re.findall(
+                r"^.* (\d+\.\d+): (in|out)_(\w+): ", text, re.M):
+            if what == "in":
+                start[name] = float(at)
+            else:
+                found[name].append((float(at) - start.pop(name)) * 1000)
+        return found
+
+
+def many_sockets(family):
+    """Each of thousands is found, and no queue is locked for long."""
+    loop = new_loop()
+    old = resource.getrlimit(resource.RLIMIT_NOFILE)
+    defer(resource.setrlimit, resource.RLIMIT_NOFILE, old)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (2 * SOCKETS, 2 * SOCKETS))
+    loop.rx.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+    rest(family)
+    inodes = []
+    for _ in range(SOCKETS):
+        with loop.netns:
+            sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        defer(sock.close)
+        sock.bind(("127.0.0.1", 0))
+        loop.tx.sendto(b"x" * PAYLOAD, sock.getsockname())
+        inodes.append(os.fstat(sock.fileno()).st_ino)
+    flood(loop, MANY)
+
+    probes = Probes()
+    answer = Answer(family)
+    took = probes.durations()
+    rx = os.fstat(loop.rx.fileno()).st_ino
+    pages = {}
+    for record in answer.by("socket-receive", pid=os.getpid()):
+        inode = record["inode"]
+        pages[inode] = pages.get(inode, 0) + record["pages"]
+    ksft_eq(pages.pop(rx, 0), MANY)
+    ksft_eq(len(pages), SOCKETS)
+    ksft_true(pages == dict.fromkeys(inodes, 1), "each has one page")
+    ksft_eq(answer.pages("unknown") + answer.sum("several"), 0)
+    ksft_true(not any("partial" in r for r in answer.records))
+
+    for name, calls in took.items():
+        if calls:
+            ksft_pr(f"{name}: {len(calls)} times, the longest {max(calls):.2f} ms, "
+                    f"{sum(calls):.0f} ms in all")
+    if took.get("pph_walk_head"):
+        # the long queue bit by bit
+        ksft_ge(len(took["pph_walk_head"]), SOCKETS + 2)
 
 
 def shared(family):
@@ -526,7 +623,7 @@ def moving(family):
 
 
 def main():
-    run(unread, long_queue, shared, tcp, out_of_order, deferred, cpumap,
+    run(unread, long_queue, many_sockets, shared, tcp, out_of_order, deferred, cpumap,
         lost_mapped, lost_plain, not_scanned, who_may, in_pieces, moving)
 
 
