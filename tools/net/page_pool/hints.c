@@ -115,12 +115,24 @@ static __u64 entered(const struct pp_pool *p, const struct pp_pool *was,
 	return n < pp_handed_out(c) ? n : pp_handed_out(c);
 }
 
+/* Who holds pages: a kernel that tells where they are tells that, too. */
+static const char *find_out(const struct pp_pool *p, char *buf, size_t len)
+{
+	if (p->has_detail)
+		snprintf(buf, len, "ppstat leaks %llu names the reader",
+			 (unsigned long long)p->id);
+	else
+		snprintf(buf, len, "find the reader (ss -tmnp, ss -uamnp)");
+	return buf;
+}
+
 static void say_slow(struct hints *h, const struct pp_pool *p,
 		     const struct pp_pool *was, const struct pp_counters *c)
 {
 	__u64 lost = pp_released(c) + c->v[PP_ALLOC_WAIVE];
 	__u64 n = entered(p, was, c);
 	double s = share(n, pp_handed_out(c));
+	char cmd[64];
 
 	/* What left the pool had to be replaced: that has been said above. And every
 	 * pool begins empty.
@@ -128,8 +140,8 @@ static void say_slow(struct hints *h, const struct pp_pool *p,
 	if (s < SLOW_SHARE || n < 2 * lost || (!was && n < FIRST_PAGES))
 		return;
 	say(h, p, "slow path",
-	    "%llu pages (%.1f %% of those handed out) came from the page allocator, few were given back: more and more are held, by sockets that are read slowly, or by a leak; look at the receive queues (ss -tmn, ss -uamn)",
-	    (unsigned long long)n, s);
+	    "%llu pages (%.1f %% of those handed out) came from the page allocator, few were given back: more and more are held, by sockets that are read slowly, or by a leak; %s",
+	    (unsigned long long)n, s, find_out(p, cmd, sizeof(cmd)));
 }
 
 static void say_where(struct hints *h, const struct pp_pool *p,
@@ -156,6 +168,7 @@ static void one_pool(struct hints *h, const struct pp_pool *p,
 {
 	double rate = pp_recycle_rate(c);
 	unsigned int before = h->nr;
+	char cmd[64];
 
 	if (pp_came_home(c) >= ENOUGH_PAGES)
 		say_released(h, p, c);
@@ -169,9 +182,10 @@ static void one_pool(struct hints *h, const struct pp_pool *p,
 	say_where(h, p, c);
 	if (p->dying && pp_dying_for(p, now) >= DYING_SECONDS)
 		say(h, p, "dying",
-		    "destroyed %llu s ago, %llu pages are still out: some socket is not read; find the reader (ss -tmnp, ss -uamnp), not the driver",
+		    "destroyed %llu s ago, %llu pages are still out: some socket is not read; %s, not the driver",
 		    (unsigned long long)pp_dying_for(p, now),
-		    (unsigned long long)p->pages);
+		    (unsigned long long)p->pages,
+		    find_out(p, cmd, sizeof(cmd)));
 }
 
 void pp_hints(FILE *f, const struct pp_snap *now, const struct pp_snap *old,
