@@ -467,7 +467,7 @@ static int no_holders(const struct ynl_error *err, __u64 pool)
 {
 	switch ((int)err->code) {
 	case EOPNOTSUPP:
-		pp_error("Linux %s does not tell who holds pages; sockets that are not read: ss -tmnp, ss -uamnp",
+		pp_error("Linux %s does not tell who holds pages; try ss -tmnp and ss -uamnp",
 			 release());
 		return PP_NOT_OFFERED;
 	case EPERM:
