@@ -28,6 +28,7 @@ static DEFINE_MUTEX(leak_lock);
 static struct platform_device *leak_dev;
 static struct page_pool *leak_pool;
 static bool leak_destroyed;
+static bool leak_over;
 static struct page *leak_pages[LEAK_MAX];
 static unsigned int leak_nr;
 
@@ -137,7 +138,9 @@ static int leak_set(const char *val, const struct kernel_param *kp)
 	int err;
 
 	mutex_lock(&leak_lock);
-	if (sscanf(val, "dma %u", &nr) == 1)
+	if (leak_over)
+		err = -ENODEV;
+	else if (sscanf(val, "dma %u", &nr) == 1)
 		err = leak_take(nr, true);
 	else if (sscanf(val, "plain %u", &nr) == 1)
 		err = leak_take(nr, false);
@@ -159,9 +162,13 @@ static const struct kernel_param_ops leak_ops = {
 module_param_cb(leak, &leak_ops, NULL, 0200);
 MODULE_PARM_DESC(leak, "dma N, plain N, destroy or return");
 
+/* The parameter goes after this. */
 static void __exit leak_exit(void)
 {
+	mutex_lock(&leak_lock);
+	leak_over = true;
 	leak_return();
+	mutex_unlock(&leak_lock);
 	if (leak_dev)
 		platform_device_unregister(leak_dev);
 }
