@@ -20,11 +20,12 @@
 #include <linux/mm.h>
 #include <linux/timekeeping.h>
 #include <linux/xarray.h>
+#include <kunit/visibility.h>
 #include <net/page_pool/debug.h>
 
 #include "page_pool_priv.h"
 
-/* By page_pool_debug_key(): boot time in ms, as far as an entry has bits */
+/* By page_pool_debug_key(): boot time, page_pool_debug_pack()ed */
 static DEFINE_XARRAY_FLAGS(page_pool_debug_out, XA_FLAGS_LOCK_IRQ);
 
 static unsigned long page_pool_debug_key(netmem_ref netmem)
@@ -35,10 +36,22 @@ static unsigned long page_pool_debug_key(netmem_ref netmem)
 	return (__force unsigned long)netmem >> 4;
 }
 
-static unsigned long page_pool_debug_now(void)
+/* An entry of an xarray has a bit less than a long: with 32 of these
+ * milliseconds would do for 24 days, units of 64 of them do for 4 years.
+ */
+#define PP_DEBUG_SHIFT	(BITS_PER_LONG == 32 ? 6 : 0)
+
+VISIBLE_IF_KUNIT unsigned long page_pool_debug_pack(u64 ms)
 {
-	return div_u64(ktime_get_boot_fast_ns(), NSEC_PER_MSEC) & LONG_MAX;
+	return (ms >> PP_DEBUG_SHIFT) & LONG_MAX;
 }
+EXPORT_SYMBOL_IF_KUNIT(page_pool_debug_pack);
+
+VISIBLE_IF_KUNIT u64 page_pool_debug_unpack(unsigned long packed)
+{
+	return (u64)packed << PP_DEBUG_SHIFT;
+}
+EXPORT_SYMBOL_IF_KUNIT(page_pool_debug_unpack);
 
 /**
  * page_pool_debug_forget() - a page leaves its pool
@@ -56,11 +69,12 @@ void page_pool_debug_forget(netmem_ref netmem)
 /* If there is no memory for it its age will not be known. */
 static void page_pool_debug_note(netmem_ref netmem)
 {
+	u64 ms = div_u64(ktime_get_boot_fast_ns(), NSEC_PER_MSEC);
 	unsigned long flags;
 
 	xa_lock_irqsave(&page_pool_debug_out, flags);
 	__xa_store(&page_pool_debug_out, page_pool_debug_key(netmem),
-		   xa_mk_value(page_pool_debug_now()),
+		   xa_mk_value(page_pool_debug_pack(ms)),
 		   GFP_NOWAIT | __GFP_NOWARN);
 	xa_unlock_irqrestore(&page_pool_debug_out, flags);
 }
@@ -75,15 +89,12 @@ u64 page_pool_debug_since(netmem_ref netmem)
 {
 	void *entry = xa_load(&page_pool_debug_out, page_pool_debug_key(netmem));
 	u64 now = ktime_to_ms(ktime_get_boottime());
-	unsigned long ago;
 
 	if (!entry)
 		return 0;
 
-	/* Less bits than time: the clocks may differ a little, too. */
-	ago = ((unsigned long)now - xa_to_value(entry)) & LONG_MAX;
-
-	return ago > LONG_MAX / 2 ? now : now - ago;
+	/* The clocks may differ a little. */
+	return min(now, page_pool_debug_unpack(xa_to_value(entry)));
 }
 
 static bool page_pool_debug_at_home(long refs)

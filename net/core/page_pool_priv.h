@@ -191,6 +191,10 @@ void page_pool_debug_leave(const struct page_pool *pool, netmem_ref netmem);
 void page_pool_debug_lost(struct page_pool *pool, netmem_ref netmem);
 void page_pool_debug_forget(netmem_ref netmem);
 u64 page_pool_debug_since(netmem_ref netmem);
+#if IS_ENABLED(CONFIG_KUNIT)
+unsigned long page_pool_debug_pack(u64 ms);
+u64 page_pool_debug_unpack(unsigned long packed);
+#endif
 #else
 #define PP_PARKED_REFS		1L
 static __always_inline bool page_pool_debug_put(struct page_pool **pool,

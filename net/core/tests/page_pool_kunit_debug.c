@@ -5,6 +5,7 @@
  */
 #include <linux/kasan.h>
 #include <linux/mm.h>
+#include <linux/time64.h>
 #include <net/page_pool/helpers.h>
 
 #include "../page_pool_priv.h"
@@ -420,6 +421,25 @@ static void parked_page_is_poisoned(struct kunit *test)
 #endif
 }
 
+/* When a page was handed out is known years later. */
+static void age_of_page(struct kunit *test)
+{
+#ifdef CONFIG_DEBUG_PAGE_POOL
+	static const unsigned int days[] = { 0, 1, 13, 25, 50, 365, 1400 };
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(days); i++) {
+		u64 ms = days[i] * 86400ULL * MSEC_PER_SEC + 12345;
+		u64 back = page_pool_debug_unpack(page_pool_debug_pack(ms));
+
+		KUNIT_EXPECT_LE(test, back, ms);
+		KUNIT_EXPECT_LT(test, ms - back, 64);
+	}
+#else
+	kunit_skip(test, "needs CONFIG_DEBUG_PAGE_POOL");
+#endif
+}
+
 static struct kunit_case ppk_debug_cases[] = {
 	KUNIT_CASE_PARAM(put_twice, ppd_ways_gen_params),
 	KUNIT_CASE_PARAM(put_to_wrong_pool, ppd_ways_gen_params),
@@ -432,6 +452,7 @@ static struct kunit_case ppk_debug_cases[] = {
 	KUNIT_CASE(free_open_page),
 	KUNIT_CASE(sync_too_much),
 	KUNIT_CASE_PARAM(parked_page_is_poisoned, ppd_ways_gen_params),
+	KUNIT_CASE(age_of_page),
 	{}
 };
 
