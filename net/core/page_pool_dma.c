@@ -35,6 +35,7 @@
  * this machine or because all of them are used up, has index 0 and is kept in
  * an xarray under its frame number. Its lock then takes the part of BUSY.
  */
+#include <kunit/visibility.h>
 #include <linux/delay.h>
 #include <linux/dma-mapping.h>
 #include <linux/error-injection.h>
@@ -455,25 +456,30 @@ bool page_pool_dma_has_table(const struct page_pool *pool)
 }
 
 /**
- * page_pool_dma_each() - call a function for each page that is mapped
+ * page_pool_dma_each() - call a function for pages that are mapped
  * @pool:	the pool, which stays meanwhile
+ * @slot:	0 for the first PP_DMA_EACH slots; then those to go on with
  * @each:	the function; the page may leave the pool at any time, so it may
  *		only be compared
  * @data:	for @each
  *
  * Context: Task, sleeps. Pages may come and go meanwhile.
+ *
+ * Return: true if there are more.
  */
-void page_pool_dma_each(struct page_pool *pool,
+bool page_pool_dma_each(struct page_pool *pool, u32 *slot,
 			void (*each)(netmem_ref netmem, void *data),
 			void *data)
 {
 	const struct page_pool_dma_dir *dir = READ_ONCE(pool->dma_dir);
 	unsigned long pfn, *chunk, entry;
+	u32 i, end = *slot + PP_DMA_EACH;
 	struct page *page;
-	u32 n, i;
 
-	for (n = 0; dir && n < dir->size; n++) {
-		chunk = READ_ONCE(dir->chunk[n]);
+	while (dir && *slot / PP_DMA_CHUNK < dir->size) {
+		if (*slot == end)
+			return true;
+		chunk = READ_ONCE(dir->chunk[*slot / PP_DMA_CHUNK]);
 		if (!chunk)
 			break;
 		for (i = 0; i < PP_DMA_CHUNK; i++) {
@@ -481,12 +487,16 @@ void page_pool_dma_each(struct page_pool *pool,
 			if (entry)
 				each((__force netmem_ref)entry, data);
 		}
+		*slot += PP_DMA_CHUNK;
 		cond_resched();
 	}
 
 	xa_for_each(&pool->dma_overflow, pfn, page)
 		each(page_to_netmem(page), data);
+
+	return false;
 }
+EXPORT_SYMBOL_IF_KUNIT(page_pool_dma_each);
 
 void page_pool_dma_init(struct page_pool *pool)
 {

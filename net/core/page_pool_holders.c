@@ -50,6 +50,7 @@
 #include <linux/tcp.h>
 #include <linux/timekeeping.h>
 #include <linux/udp.h>
+#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include <kunit/visibility.h>
@@ -81,6 +82,8 @@
 #define PPH_SOCKS	16
 #define PPH_FRAMES_OF_MAP	32
 #define PPH_KEEP	(3600 * HZ)
+/* Nobody is killed for the sake of an answer. */
+#define PPH_GFP		(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /*
  * The table of pages: open addressing, rebuilt after each look
@@ -114,7 +117,7 @@ static u32 pph_look;
 static void pph_forget(struct work_struct *work)
 {
 	mutex_lock(&pph_lock);
-	kvfree(pph_seen.page);
+	vfree(pph_seen.page);
 	memset(&pph_seen, 0, sizeof(pph_seen));
 	mutex_unlock(&pph_lock);
 }
@@ -139,7 +142,8 @@ static struct pph_page *pph_slot(const struct pph_table *t, unsigned long netmem
 
 static bool pph_table_init(struct pph_table *t, u32 bits)
 {
-	t->page = kvcalloc(BIT(bits), sizeof(*t->page), GFP_KERNEL);
+	t->page = __vmalloc_array(BIT(bits), sizeof(*t->page),
+				  PPH_GFP | __GFP_ZERO);
 	t->bits = bits;
 	t->nr = 0;
 
@@ -166,10 +170,22 @@ static bool pph_table_rebuild(struct pph_table *t, u32 nr,
 		}
 		cond_resched();
 	}
-	kvfree(t->page);
+	vfree(t->page);
 	*t = new;
 
 	return true;
+}
+
+/* Make room for so many more pages. */
+static bool pph_reserve(struct page_pool_holders *h, u32 nr)
+{
+	nr += pph_seen.nr;
+	if ((pph_seen.page && nr <= BIT(pph_seen.bits) / 4 * 3) ||
+	    pph_table_rebuild(&pph_seen, nr, NULL, NULL))
+		return true;
+	h->err = -ENOMEM;
+
+	return false;
 }
 
 static struct pph_page *pph_find(netmem_ref netmem)
@@ -191,11 +207,8 @@ static struct pph_page *pph_enter(struct page_pool_holders *h,
 	u32 id = h->pools[pool].id;
 	struct pph_page *page;
 
-	if ((!pph_seen.page || pph_seen.nr >= BIT(pph_seen.bits) / 4 * 3) &&
-	    !pph_table_rebuild(&pph_seen, pph_seen.nr, NULL, NULL)) {
-		h->err = -ENOMEM;
+	if (!pph_reserve(h, 1))
 		return NULL;
-	}
 
 	page = pph_slot(&pph_seen, (__force unsigned long)netmem);
 	if (!page->netmem) {
@@ -232,7 +245,7 @@ static bool pph_grow(void **array, u32 nr, u32 *max, size_t size)
 		return true;
 
 	room = max(16U, 2 * *max);
-	new = kvmalloc_array(room, size, GFP_KERNEL);
+	new = kvmalloc_array(room, size, PPH_GFP);
 	if (!new)
 		return false;
 	if (nr)
@@ -958,6 +971,8 @@ static void pph_mark_parked(struct page_pool *pool)
 struct pph_present {
 	struct page_pool_holders *h;
 	u32 pool;
+	u32 slot;	/* to go on with */
+	bool more;
 };
 
 static void pph_mark_present(netmem_ref netmem, void *data)
@@ -969,7 +984,7 @@ static void pph_mark_present(netmem_ref netmem, void *data)
 		page->flags |= PPH_PRESENT;
 }
 
-/* Pools are kept while they are visited. */
+/* Pools are kept while they are visited, and all others as they are. */
 static void pph_visit_last(struct page_pool *pool, void *data)
 {
 	struct pph_present *p = data;
@@ -983,15 +998,20 @@ static void pph_visit_last(struct page_pool *pool, void *data)
 	pp->held = pages.held;
 }
 
-static void pph_visit(struct page_pool *pool, void *data)
+static void pph_visit_slots(struct page_pool *pool, void *data)
 {
 	struct pph_present *p = data;
 	struct pph_pool *pp = &p->h->pools[p->pool];
-	netmem_ref frag;
 
 	pp->has_table = page_pool_dma_has_table(pool);
-	if (pp->has_table)
-		page_pool_dma_each(pool, pph_mark_present, p);
+	p->more = pp->has_table &&
+		  page_pool_dma_each(pool, &p->slot, pph_mark_present, p);
+}
+
+static void pph_visit(struct page_pool *pool, void *data)
+{
+	struct pph_present *p = data;
+	netmem_ref frag;
 
 	frag = READ_ONCE(pool->frag_page);
 	if (frag) {
@@ -1011,7 +1031,27 @@ static void pph_visit_pools(struct page_pool_holders *h,
 		struct pph_pool *pp = &h->pools[p.pool];
 
 		pp->gone = true;
-		page_pool_visit_id(pp->id, pp->pool, visit, &p);
+		if (pph_reserve(h, 1))
+			page_pool_visit_id(pp->id, pp->pool, visit, &p);
+	}
+}
+
+/* What may be many bit by bit, with room for it. */
+static void pph_visit_tables(struct page_pool_holders *h)
+{
+	struct pph_present p = { .h = h };
+
+	for (p.pool = 0; p.pool < h->nr_pools; p.pool++) {
+		const struct pph_pool *pp = &h->pools[p.pool];
+
+		p.slot = 0;
+		do {
+			p.more = false;
+			if (pph_stop(h) || !pph_reserve(h, PP_DMA_EACH))
+				return;
+			page_pool_visit_id(pp->id, pp->pool, pph_visit_slots,
+					   &p);
+		} while (p.more);
 	}
 }
 
@@ -1135,6 +1175,7 @@ static void pph_sum_up(struct page_pool_holders *h)
 {
 	u32 i;
 
+	pph_visit_tables(h);
 	pph_visit_pools(h, pph_visit);
 	pph_each_page(h, pph_count_home);
 	if (h->scan && pph_scan_helps(h)) {
@@ -1163,7 +1204,9 @@ static int pph_cmp_id(const void *key, const void *elt)
 	return id < pp->id ? -1 : id > pp->id;
 }
 
-/* What has come home begins anew when it is seen again. */
+/* What has come home begins anew when it is seen again. Pages that this look did
+ * not get to, or was not asked for, are kept, but not longer than their pool.
+ */
 static bool pph_keep(const struct pph_page *page, void *data)
 {
 	const struct page_pool_holders *h = data;
@@ -1171,8 +1214,9 @@ static bool pph_keep(const struct pph_page *page, void *data)
 	if (page->look == pph_look)
 		return !(page->flags & PPH_HOME);
 
-	return !bsearch(&page->pool_id, h->pools, h->nr_pools,
-			sizeof(*h->pools), pph_cmp_id);
+	return page_pool_is_listed(page->pool_id) &&
+	       (h->err || !bsearch(&page->pool_id, h->pools, h->nr_pools,
+				   sizeof(*h->pools), pph_cmp_id));
 }
 
 VISIBLE_IF_KUNIT int page_pool_holders_begin(struct page_pool_holders *h)
@@ -1202,8 +1246,8 @@ VISIBLE_IF_KUNIT int page_pool_holders_end(struct page_pool_holders *h)
 	pph_sum_up(h);
 	h->now = pph_now();
 	/* If there is no memory for a smaller table the old one will do. */
-	if (!h->err)
-		pph_table_rebuild(&pph_seen, pph_seen.nr, pph_keep, h);
+	pph_table_rebuild(&pph_seen, pph_seen.nr, pph_keep, h);
+	h->seen = pph_seen.nr;
 
 	mod_delayed_work(system_power_efficient_wq, &pph_forget_work, PPH_KEEP);
 	mutex_unlock(&pph_lock);

@@ -107,6 +107,7 @@ struct pph_record {
  * @any: some pages are held
  * @begun: dump: the first message was sent
  * @done: the answer is there
+ * @seen: pages in the table when it was there
  * @now: boot time of the answer, ms
  * @pid_ns: what @pid of records belongs to
  * @err: what went wrong so far
@@ -132,6 +133,7 @@ struct page_pool_holders {
 	bool any;
 	bool begun;
 	bool done;
+	u32 seen;
 	u64 now;
 	struct pid_namespace *pid_ns;
 

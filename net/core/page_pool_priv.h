@@ -99,6 +99,7 @@ struct page_pool_pages {
 
 void page_pool_get_pages(const struct page_pool *pool,
 			 struct page_pool_pages *pages);
+bool page_pool_is_listed(u32 id);
 void page_pool_visit_id(u32 id, const struct page_pool *pool,
 			void (*visit)(struct page_pool *pool, void *data),
 			void *data);
@@ -121,7 +122,9 @@ bool page_pool_dma_map(struct page_pool *pool, netmem_ref netmem, gfp_t gfp);
 void page_pool_dma_unmap(struct page_pool *pool, netmem_ref netmem);
 void page_pool_dma_end(struct page_pool *pool);
 bool page_pool_dma_has_table(const struct page_pool *pool);
-void page_pool_dma_each(struct page_pool *pool,
+/* Slots that are looked at in one go */
+#define PP_DMA_EACH		4096U
+bool page_pool_dma_each(struct page_pool *pool, u32 *slot,
 			void (*each)(netmem_ref netmem, void *data),
 			void *data);
 void __page_pool_dma_sync_for_device(struct page_pool *pool, netmem_ref netmem,

@@ -1013,6 +1013,17 @@ bool page_pool_try_each(void (*visit)(struct page_pool *pool, void *data),
 }
 
 /**
+ * page_pool_is_listed() - is there a pool of this id?
+ * @id: the id
+ *
+ * Return: false once it is gone.
+ */
+bool page_pool_is_listed(u32 id)
+{
+	return xa_load(&page_pools, id);
+}
+
+/**
  * page_pool_visit_id() - visit a pool if it is there still
  * @id: its id
  * @pool: the pool that had this id
