@@ -26,14 +26,18 @@
  * Locks: a queue's own lock keeps packets in it, and thus their pages in the
  * pool, while they are looked at. At most PPH_HOLD packets at a time; all else
  * happens when it has been released. Where the walk goes on is found by the
- * address of the packet, which is only compared.
+ * address of the packet, which is only compared. A socket is kept while its
+ * queues are walked, but not its file: who closes it is done with it.
+ *
+ * Who asks is not told more of sockets and processes than he could find out
+ * otherwise.
  */
 #include <linux/bpf.h>
 #include <linux/bsearch.h>
 #include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/delay.h>
 #include <linux/fdtable.h>
-#include <linux/file.h>
 #include <linux/hash.h>
 #include <linux/memblock.h>
 #include <linux/memory_hotplug.h>
@@ -42,7 +46,9 @@
 #include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/pid_namespace.h>
+#include <linux/ptrace.h>
 #include <linux/rbtree.h>
+#include <linux/rcupdate_wait.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
@@ -80,6 +86,9 @@
 #define PPH_RING	256
 /* Sockets of a hash chain, and frames of a cpumap, that are taken in one go */
 #define PPH_SOCKS	16
+/* Files, and tasks, that are passed without a chance for others to run */
+#define PPH_FDS		256
+#define PPH_TASKS	1024
 #define PPH_FRAMES_OF_MAP	32
 #define PPH_KEEP	(3600 * HZ)
 /* Nobody is killed for the sake of an answer. */
@@ -264,6 +273,27 @@ static void pph_begin(struct page_pool_holders *h, u8 kind)
 	h->who.kind = kind;
 	h->who_from = h->nr_records;
 	h->sk = NULL;
+	h->task = NULL;
+}
+
+/* Of a process is told what /proc would tell whoever asked. */
+static bool pph_name_task(const struct page_pool_holders *h,
+			  struct task_struct *task, struct pph_record *r)
+{
+	pid_t pid = task_tgid_nr_ns(task, h->pid_ns);
+	const struct cred *old;
+
+	old = override_creds(h->cred);
+	r->hidden = !pid || !ptrace_may_access(task, PTRACE_MODE_READ_FSCREDS |
+						     PTRACE_MODE_NOAUDIT);
+	revert_creds(old);
+	if (r->hidden)
+		return false;
+
+	r->pid = pid;
+	get_task_comm(r->comm, task);
+
+	return true;
 }
 
 static void pph_name_inet(struct pph_record *r, const struct sock *sk)
@@ -283,13 +313,24 @@ static void pph_name_inet(struct pph_record *r, const struct sock *sk)
 #endif
 }
 
-static void pph_name_sock(struct pph_record *r, struct sock *sk)
+static void pph_name_sock(const struct page_pool_holders *h,
+			  struct pph_record *r, struct sock *sk)
 {
+	bool inet;
+
+	r->sk = sk;
 	r->netns = sock_net(sk)->ns.inum;
-	r->inode = sock_i_ino(sk);
 	r->family = READ_ONCE(sk->sk_family);
-	r->protocol = sk->sk_protocol;
-	if (r->family == AF_INET || r->family == AF_INET6)
+	inet = r->family == AF_INET || r->family == AF_INET6;
+	if (inet)
+		r->protocol = sk->sk_protocol;
+
+	/* Who is in a namespace of his own sees those of others from outside. */
+	if (h->net != &init_net && h->net != sock_net(sk))
+		return;
+	r->inode = sock_i_ino(sk);
+	r->has_addr = inet;
+	if (inet)
 		pph_name_inet(r, sk);
 }
 
@@ -310,10 +351,12 @@ static u32 pph_record(struct page_pool_holders *h, u32 pool)
 	if (!pph_grow((void **)&h->records, i, &h->max_records, sizeof(*r)))
 		return 0;
 	if (h->sk && i == h->who_from) {
-		pph_name_sock(&h->who, h->sk);
+		pph_name_sock(h, &h->who, h->sk);
+		if (h->task)
+			pph_name_task(h, h->task, &h->who);
 		/* No harm if it is found twice. */
 		xa_store(&h->socks, (unsigned long)h->sk / sizeof(void *),
-			 xa_mk_value(1), GFP_KERNEL);
+			 xa_mk_value(i), GFP_KERNEL);
 	}
 	r = &h->records[i];
 	*r = h->who;
@@ -444,7 +487,7 @@ static bool pph_packet(struct page_pool_holders *h, const struct sk_buff *skb)
 {
 	if (h->resume) {
 		if (skb != h->resume) {
-			if (h->skipped++ < PPH_SKIP)
+			if (h->skipped++ < h->hold * PPH_SKIP / PPH_HOLD)
 				return true;
 			h->resume = NULL;
 			h->who.partial = true;
@@ -456,7 +499,7 @@ static bool pph_packet(struct page_pool_holders *h, const struct sk_buff *skb)
 	/* One that has more than the usual number of pages has them cut off
 	 * only if it is the first.
 	 */
-	if (h->passed && (h->passed == PPH_HOLD ||
+	if (h->passed && (h->passed == h->hold ||
 			  h->nr_batch > PPH_BATCH - MAX_SKB_FRAGS - 1 ||
 			  (skb_has_frag_list(skb) && h->nr_batch))) {
 		h->resume = skb;
@@ -501,6 +544,8 @@ static void pph_queue(struct page_pool_holders *h, u8 kind,
 
 	h->who.kind = kind;
 	h->who.partial = false;
+	h->hold = kind == NETDEV_PAGE_POOL_HOLDER_CPU_BACKLOG ? PPH_HOLD_IRQ :
+								PPH_HOLD;
 	h->resume = NULL;
 
 	for (holds = 0; holds < PPH_HOLDS && !pph_stop(h); holds++) {
@@ -655,25 +700,53 @@ VISIBLE_IF_KUNIT void page_pool_holders_sock(struct page_pool_holders *h,
 }
 EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_sock);
 
-static bool pph_sock_is_known(struct page_pool_holders *h, struct sock *sk)
+/* Keep a socket; its namespace as well, which one of the kernel's may outlive. */
+static bool pph_get_sock(struct sock *sk)
+{
+	if (!refcount_inc_not_zero(&sk->sk_refcnt))
+		return false;
+	if (maybe_get_net(sock_net(sk)))
+		return true;
+	sock_put(sk);
+
+	return false;
+}
+
+static void pph_put_sock(struct sock *sk)
+{
+	struct net *net = sock_net(sk);
+
+	sock_put(sk);
+	put_net(net);
+}
+
+static void *pph_sock_is_known(struct page_pool_holders *h, struct sock *sk)
 {
 	return xa_load(&h->socks, (unsigned long)sk / sizeof(void *));
 }
 
-/* A socket that many have open is the one's who is found first. */
-static void pph_file(struct page_pool_holders *h, struct task_struct *task,
-		     struct file *file)
+/* A socket that many have open is the one's who is found first, of those whom
+ * the reader may see.
+ */
+static void pph_owned_sock(struct page_pool_holders *h, struct task_struct *task,
+			   struct sock *sk)
 {
-	struct socket *sock = sock_from_file(file);
-	struct sock *sk = sock ? READ_ONCE(sock->sk) : NULL;
+	void *known = pph_sock_is_known(h, sk);
+	struct pph_record *r;
+	u32 i;
 
-	if (!sk || pph_sock_is_known(h, sk))
+	if (!known) {
+		pph_begin(h, NETDEV_PAGE_POOL_HOLDER_SOCKET_RECEIVE);
+		h->task = task;
+		pph_sock(h, sk);
 		return;
+	}
 
-	pph_begin(h, NETDEV_PAGE_POOL_HOLDER_SOCKET_RECEIVE);
-	h->who.pid = task_tgid_nr_ns(task, h->pid_ns);
-	get_task_comm(h->who.comm, task);
-	pph_sock(h, sk);
+	for (i = xa_to_value(known); i < h->nr_records; i++) {
+		r = &h->records[i];
+		if (r->sk != sk || !r->hidden || !pph_name_task(h, task, r))
+			break;
+	}
 }
 
 /* The next task that has files of its own, or NULL */
@@ -681,6 +754,7 @@ static struct task_struct *pph_next_task(int *nr)
 {
 	struct task_struct *task = NULL;
 	struct pid *pid;
+	u32 passed = 0;
 
 	rcu_read_lock();
 	while ((pid = find_ge_pid(*nr + 1, &init_pid_ns))) {
@@ -694,36 +768,62 @@ static struct task_struct *pph_next_task(int *nr)
 			break;
 		}
 		task = NULL;
+		if (!(++passed % PPH_TASKS))
+			cond_resched_rcu();
 	}
 	rcu_read_unlock();
 
 	return task;
 }
 
-static struct file *pph_next_file(struct task_struct *task, unsigned int *fd)
+/* Look for the next socket among some of a task's files, which cannot be closed
+ * while their table is locked. Returns false at the end.
+ */
+static bool pph_next_sock(struct task_struct *task, unsigned int *fd,
+			  struct sock **found)
 {
-	struct file *file;
+	struct files_struct *files;
+	bool more = false;
 
-	rcu_read_lock();
-	file = task_lookup_next_fdget_rcu(task, fd);
-	rcu_read_unlock();
+	*found = NULL;
+	task_lock(task);
+	files = task->files;
+	if (files) {
+		unsigned int max, end;
 
-	return file;
+		spin_lock(&files->file_lock);
+		max = files_fdtable(files)->max_fds;
+		end = min(max, *fd + PPH_FDS);
+		while (*fd < end && !*found) {
+			struct file *file = files_lookup_fd_locked(files, (*fd)++);
+			struct socket *sock = file ? sock_from_file(file) : NULL;
+			struct sock *sk = sock ? READ_ONCE(sock->sk) : NULL;
+
+			if (sk && pph_get_sock(sk))
+				*found = sk;
+		}
+		more = *found || *fd < max;
+		spin_unlock(&files->file_lock);
+	}
+	task_unlock(task);
+
+	return more;
 }
 
 static void pph_tasks(struct page_pool_holders *h)
 {
 	struct task_struct *task;
-	struct file *file;
+	struct sock *sk;
 	int nr = 0;
 
 	while (!pph_stop(h) && (task = pph_next_task(&nr))) {
 		unsigned int fd = 0;
 
-		while (!pph_stop(h) && (file = pph_next_file(task, &fd))) {
-			pph_file(h, task, file);
-			fput(file);
-			fd++;
+		while (!pph_stop(h) && pph_next_sock(task, &fd, &sk)) {
+			if (!sk)
+				continue;
+			pph_owned_sock(h, task, sk);
+			pph_put_sock(sk);
 		}
 		put_task_struct(task);
 	}
@@ -745,7 +845,7 @@ static int pph_chain(struct inet_ehash_bucket *bucket, u32 *skip,
 			continue;
 		*skip = i;
 		if (!sk_fullsock(sk) || !sk_is_tcp(sk) || pph_tcp_is_empty(sk) ||
-		    !refcount_inc_not_zero(&sk->sk_refcnt))
+		    !pph_get_sock(sk))
 			continue;
 		socks[n++] = sk;
 		if (n == PPH_SOCKS)
@@ -772,10 +872,31 @@ static void pph_hash(struct page_pool_holders *h, struct inet_hashinfo *hash)
 				if (!pph_stop(h) &&
 				    !pph_sock_is_known(h, socks[i]))
 					page_pool_holders_sock(h, socks[i]);
-				sock_put(socks[i]);
+				pph_put_sock(socks[i]);
 			}
 		} while (n == PPH_SOCKS);
 	}
+}
+
+/* The next namespace that has a hash of its own, for which @net is given up */
+static struct net *pph_next_net(struct net *net)
+{
+	struct net *next;
+
+	down_read(&net_rwsem);
+	next = list_prepare_entry(net, &net_namespace_list, list);
+	list_for_each_entry_continue(next, &net_namespace_list, list) {
+		if (next->ipv4.tcp_death_row.hashinfo->pernet &&
+		    maybe_get_net(next))
+			goto found;
+	}
+	next = NULL;
+found:
+	up_read(&net_rwsem);
+	if (net)
+		put_net(net);
+
+	return next;
 }
 
 /* TCP sockets without a file: those that wait to be accepted, and those of the
@@ -783,18 +904,11 @@ static void pph_hash(struct page_pool_holders *h, struct inet_hashinfo *hash)
  */
 static void pph_nobodys(struct page_pool_holders *h)
 {
-	struct net *net;
+	struct net *net = NULL;
 
 	pph_hash(h, init_net.ipv4.tcp_death_row.hashinfo);
-
-	down_read(&net_rwsem);
-	for_each_net(net) {
-		struct inet_hashinfo *hash = net->ipv4.tcp_death_row.hashinfo;
-
-		if (hash->pernet)
-			pph_hash(h, hash);
-	}
-	up_read(&net_rwsem);
+	while ((net = pph_next_net(net)))
+		pph_hash(h, net->ipv4.tcp_death_row.hashinfo);
 }
 #else
 static void pph_nobodys(struct page_pool_holders *h)
@@ -1283,14 +1397,17 @@ VISIBLE_IF_KUNIT int page_pool_holders_look(struct page_pool_holders *h)
 }
 EXPORT_SYMBOL_IF_KUNIT(page_pool_holders_look);
 
-VISIBLE_IF_KUNIT struct page_pool_holders *page_pool_holders_alloc(bool scan)
+VISIBLE_IF_KUNIT struct page_pool_holders *
+page_pool_holders_alloc(const struct net *net, bool scan)
 {
 	struct page_pool_holders *h = kvzalloc(sizeof(*h), GFP_KERNEL);
 
 	if (!h)
 		return NULL;
 
+	h->net = net;
 	h->scan = scan;
+	h->cred = get_current_cred();
 	h->pid_ns = get_pid_ns(task_active_pid_ns(current));
 	xa_init(&h->socks);
 
@@ -1322,6 +1439,7 @@ VISIBLE_IF_KUNIT void page_pool_holders_free(struct page_pool_holders *h)
 {
 	xa_destroy(&h->socks);
 	put_pid_ns(h->pid_ns);
+	put_cred(h->cred);
 	kvfree(h->pools);
 	kvfree(h->by_pointer);
 	kvfree(h->records);
@@ -1347,7 +1465,8 @@ int netdev_nl_page_pool_holders_get_start(struct netlink_callback *cb)
 
 	NL_ASSERT_DUMP_CTX_FITS(struct pph_ctx);
 
-	h = page_pool_holders_alloc(info->attrs[NETDEV_A_PAGE_POOL_HOLDERS_SCAN]);
+	h = page_pool_holders_alloc(genl_info_net(info),
+				    info->attrs[NETDEV_A_PAGE_POOL_HOLDERS_SCAN]);
 	if (!h)
 		return -ENOMEM;
 
@@ -1385,18 +1504,19 @@ static int pph_put_socket(struct sk_buff *msg, const struct pph_record *r)
 	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_FAMILY, r->family) ||
 	    (r->inode && nla_put_uint(msg, NETDEV_A_PAGE_POOL_HOLDERS_INODE,
 				      r->inode)) ||
-	    (r->pid && nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_PID,
-				   r->pid)) ||
+	    ((r->pid || r->hidden) &&
+	     nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_PID, r->pid)) ||
 	    (r->comm[0] && nla_put_string(msg, NETDEV_A_PAGE_POOL_HOLDERS_COMM,
 					  r->comm)))
 		return -EMSGSIZE;
 
-	if (r->family != AF_INET && r->family != AF_INET6)
+	if ((r->family == AF_INET || r->family == AF_INET6) &&
+	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_PROTOCOL, r->protocol))
+		return -EMSGSIZE;
+	if (!r->has_addr)
 		return 0;
 
-	if (nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_PROTOCOL,
-			r->protocol) ||
-	    nla_put(msg, NETDEV_A_PAGE_POOL_HOLDERS_LOCAL_ADDR, len,
+	if (nla_put(msg, NETDEV_A_PAGE_POOL_HOLDERS_LOCAL_ADDR, len,
 		    &r->local) ||
 	    nla_put_u32(msg, NETDEV_A_PAGE_POOL_HOLDERS_LOCAL_PORT,
 			r->local_port) ||

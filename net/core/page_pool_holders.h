@@ -12,7 +12,9 @@
 #include <net/netmem.h>
 #include <uapi/linux/netdev.h>
 
+struct cred;
 struct genl_info;
+struct net;
 struct page_pool;
 struct pid_namespace;
 struct sk_buff;
@@ -25,6 +27,8 @@ struct sock;
 #define PPH_BATCH	512
 #define PPH_HOLD	1024
 #define PPH_SKIP	16384
+/* Packets to look at with interrupts off, where PPH_SKIP is less by as much */
+#define PPH_HOLD_IRQ	64
 
 /**
  * struct pph_pool - a pool that is looked at
@@ -63,10 +67,13 @@ struct pph_pool {
  * @since: boot time of the oldest, ms; 0: not known
  * @cpu: which, of a CPU's
  * @netns: inode of the namespace, of a socket's
+ * @sk: the socket, only compared
  * @pid: a process that has the socket open, 0: none known
+ * @hidden: there is one, but the reader is not to know it
  * @comm: its name
  * @inode: of the socket, 0: none
- * @family: of the socket; addresses are those of AF_INET and AF_INET6
+ * @family: of the socket
+ * @has_addr: addresses and ports are those of it
  * @protocol: of the socket
  * @local_port: in the order of this machine
  * @remote_port: as @local_port
@@ -83,10 +90,13 @@ struct pph_record {
 	u64 since;
 	u32 cpu;
 	u32 netns;
+	const struct sock *sk;
 	u32 pid;
+	bool hidden;
 	char comm[TASK_COMM_LEN];
 	u64 inode;
 	u16 family;
+	bool has_addr;
 	u16 protocol;
 	u16 local_port;
 	u16 remote_port;
@@ -109,14 +119,18 @@ struct pph_record {
  * @done: the answer is there
  * @seen: pages in the table when it was there
  * @now: boot time of the answer, ms
+ * @net: where the reader is
+ * @cred: what he may see
  * @pid_ns: what @pid of records belongs to
  * @err: what went wrong so far
  * @who: the holder who is looked at: what records of him are like
  * @who_from: where the records of him begin
  * @sk: his socket
- * @socks: sockets that have records
+ * @task: who has that open
+ * @socks: sockets that have records: the first of these
  * @resume: packet to go on with when the queue is locked again
- * @passed: packets looked at since the queue was locked
+ * @hold: packets to look at while it is locked
+ * @passed: those that were
  * @skipped: packets before them
  * @nr_batch: pages collected since
  * @batch: these
@@ -135,14 +149,18 @@ struct page_pool_holders {
 	bool done;
 	u32 seen;
 	u64 now;
+	const struct net *net;
+	const struct cred *cred;
 	struct pid_namespace *pid_ns;
 
 	int err;
 	struct pph_record who;
 	u32 who_from;
 	struct sock *sk;
+	struct task_struct *task;
 	struct xarray socks;
 	const struct sk_buff *resume;
+	u32 hold;
 	u32 passed;
 	u32 skipped;
 	u32 nr_batch;
@@ -153,7 +171,8 @@ struct page_pool_holders {
 };
 
 #if IS_ENABLED(CONFIG_KUNIT)
-struct page_pool_holders *page_pool_holders_alloc(bool scan);
+struct page_pool_holders *page_pool_holders_alloc(const struct net *net,
+						  bool scan);
 void page_pool_holders_add(struct page_pool *pool, void *holders);
 int page_pool_holders_begin(struct page_pool_holders *holders);
 void page_pool_holders_sock(struct page_pool_holders *holders, struct sock *sk);

@@ -35,6 +35,7 @@
 struct pph_test {
 	struct kunit *test;
 	struct page_pool *pool[PPH_POOLS];
+	const struct net *net;	/* of who asks */
 	struct page_pool_holders *h;
 	struct socket *sock[PPH_SOCKS];
 	int socks;
@@ -48,16 +49,21 @@ static void pph_test_free(struct pph_test *t)
 	t->h = NULL;
 }
 
-static void pph_test_ask(struct pph_test *t, bool scan)
+static void pph_test_ask_of(struct pph_test *t, int first, bool scan)
 {
 	int i;
 
 	pph_test_free(t);
-	t->h = page_pool_holders_alloc(scan);
+	t->h = page_pool_holders_alloc(t->net, scan);
 	KUNIT_ASSERT_NOT_NULL(t->test, t->h);
-	for (i = 0; i < PPH_POOLS; i++)
+	for (i = first; i < PPH_POOLS; i++)
 		page_pool_holders_add(t->pool[i], t->h);
-	KUNIT_ASSERT_EQ(t->test, t->h->nr_pools, PPH_POOLS);
+	KUNIT_ASSERT_EQ(t->test, t->h->nr_pools, PPH_POOLS - first);
+}
+
+static void pph_test_ask(struct pph_test *t, bool scan)
+{
+	pph_test_ask_of(t, 0, scan);
 }
 
 static const struct pph_record *pph_test_record(struct pph_test *t, u32 pool,
@@ -147,6 +153,7 @@ static struct pph_test *pph_test_begin(struct kunit *test,
 
 	KUNIT_ASSERT_NOT_NULL(test, t);
 	t->test = test;
+	t->net = &init_net;
 	test->priv = t;
 	for (i = 0; i < PPH_POOLS; i++)
 		t->pool[i] = ppk_create(test, params ? params : &plain);
@@ -562,6 +569,38 @@ static void holders_tcp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->h->nr_records, 0);
 }
 
+/* A socket of the kernel's does not keep its namespace: who looks at it must. */
+static void holders_namespace_goes(struct kunit *test)
+{
+	struct pph_test *t = pph_test_begin(test, NULL);
+	const u8 kind = NETDEV_PAGE_POOL_HOLDER_SOCKET_RECEIVE;
+	struct sock *sk = pph_test_tcp(test, 40021);
+	struct net *net;
+	int refs;
+
+	if (!IS_ENABLED(CONFIG_NET_NS))
+		kunit_skip(test, "needs CONFIG_NET_NS");
+
+	net = kunit_kzalloc(test, sizeof(*net), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, net);
+	net->ns.inum = 1;
+	lock_sock(sk);
+	__skb_queue_tail(&sk->sk_receive_queue,
+			 pph_test_skb(test, NULL, t->pool, 1));
+	release_sock(sk);
+
+	for (refs = 1; refs >= 0; refs--) {
+		refcount_set(&net->ns.count, refs);
+		sock_net_set(sk, net);
+		pph_test_ask(t, false);
+		KUNIT_EXPECT_EQ(test, page_pool_holders_look(t->h), 0);
+		sock_net_set(sk, &init_net);
+		KUNIT_EXPECT_EQ(test, refcount_read(&net->ns.count), refs);
+		KUNIT_EXPECT_EQ(test, pph_test_pages(t, 0, kind), refs);
+		KUNIT_EXPECT_EQ(test, t->h->records[0].netns, refs);
+	}
+}
+
 struct pph_test_comings {
 	struct page_pool *pool;
 	int rounds, err;
@@ -718,6 +757,55 @@ static void holders_cpu(struct kunit *test)
 	}
 }
 
+/* With interrupts off less is looked at, from less far. */
+static void holders_backlog(struct kunit *test)
+{
+	const int reach = PPH_SKIP / (PPH_HOLD / PPH_HOLD_IRQ) + PPH_HOLD_IRQ;
+	struct pph_test *t = pph_test_begin(test, NULL);
+	struct ppk_stager *s = ppk_stager_init(test);
+	const struct pph_record *r;
+	struct sk_buff_head list;
+	struct softnet_data *sd;
+	struct sk_buff *skb;
+	struct page *page;
+	int i;
+
+	if (!IS_ENABLED(CONFIG_RPS))
+		kunit_skip(test, "needs CONFIG_RPS");
+
+	sd = &per_cpu(softnet_data, s->cpu);
+	page = ppk_alloc(t->pool[1]);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	ppk_stager_hold(s, t->pool[1], &page, 1);
+	__skb_queue_head_init(&list);
+	for (i = 0; i < reach + 2; i++) {
+		skb = pph_test_alloc(NULL, t->pool, !i || i >= reach - 1);
+		if (!skb)
+			break;
+		__skb_queue_tail(&list, skb);
+	}
+	spin_lock_irq(&sd->input_pkt_queue.lock);
+	skb_queue_splice_init(&list, &sd->input_pkt_queue);
+	spin_unlock_irq(&sd->input_pkt_queue.lock);
+
+	pph_test_look(t, false);
+
+	spin_lock_irq(&sd->input_pkt_queue.lock);
+	skb_queue_splice_init(&sd->input_pkt_queue, &list);
+	spin_unlock_irq(&sd->input_pkt_queue.lock);
+	ppk_stager_release(s);
+	__skb_queue_purge(&list);
+	KUNIT_EXPECT_FALSE(test, s->timed_out);
+	KUNIT_EXPECT_EQ(test, i, reach + 2);
+
+	r = pph_test_record(t, 0, NETDEV_PAGE_POOL_HOLDER_CPU_BACKLOG);
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	KUNIT_EXPECT_EQ(test, r->pages, 2);
+	KUNIT_EXPECT_TRUE(test, r->partial);
+	/* as long as one usually gets is within reach */
+	KUNIT_EXPECT_GE(test, reach, 1000);
+}
+
 /* Pages of a pool that are nowhere: since when is known from its slots, of pools
  * without these only if all of the memory is looked through.
  */
@@ -804,6 +892,113 @@ static void holders_pool_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->h->pools[1].returned, 1);
 }
 
+/* Pages of a pool that is gone are forgotten, whoever is asked about next. */
+static void holders_pool_forgotten(struct kunit *test)
+{
+	struct pph_test *t = pph_test_begin(test, NULL);
+	struct socket *sock = pph_test_socket(test, AF_INET, SOCK_DGRAM);
+	const int n = 20;
+	struct page *page;
+	int i, err;
+	u32 seen;
+
+	page = ppk_alloc(t->pool[1]);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	for (i = 0; i < n; i++)
+		pph_test_queue(sock, pph_test_skb(test, NULL, t->pool, 1));
+	pph_test_look(t, true);
+	seen = t->h->seen;
+	KUNIT_EXPECT_GE(test, seen, n + 1);
+
+	/* as long as it lives they are not */
+	pph_test_ask_of(t, 1, true);
+	KUNIT_ASSERT_EQ(test, page_pool_holders_look(t->h), 0);
+	KUNIT_EXPECT_EQ(test, t->h->seen, seen);
+
+	skb_queue_purge(&sock->sk->sk_receive_queue);
+	ppk_destroy(t->pool[0]);
+	KUNIT_EXPECT_TRUE(test, ppk_gone(t->pool[0], PPK_FREE_MS));
+	/* also by a look that does not come to its end */
+	for (i = 0; i < 2; i++) {
+		pph_test_ask_of(t, 1, true);
+		if (!i)
+			set_thread_flag(TIF_SIGPENDING);
+		err = page_pool_holders_look(t->h);
+		clear_thread_flag(TIF_SIGPENDING);
+		KUNIT_EXPECT_EQ(test, err, i ? 0 : -EINTR);
+		KUNIT_EXPECT_EQ(test, t->h->seen, seen - n);
+	}
+
+	ppk_put(t->pool[1], page);
+}
+
+struct pph_test_count {
+	struct xarray pages;
+	int calls;
+};
+
+static void pph_test_count(netmem_ref netmem, void *data)
+{
+	struct pph_test_count *c = data;
+
+	xa_store(&c->pages, (__force unsigned long)netmem / sizeof(void *),
+		 xa_mk_value(1), GFP_KERNEL);
+	c->calls++;
+}
+
+/* A pool with more pages than others are kept waiting for */
+static void holders_many_mapped(struct kunit *test)
+{
+	const int n = 2 * PP_DMA_EACH + 100;
+	struct page_pool_params params = {
+		.flags = PP_FLAG_DMA_MAP,
+		.pool_size = 64,
+		.nid = NUMA_NO_NODE,
+		.dma_dir = DMA_FROM_DEVICE,
+	};
+	struct pph_test_count *c;
+	struct page **pages;
+	struct pph_test *t;
+	int i, got, rounds = 0;
+	u32 slot = 0;
+	bool more;
+
+	params.dev = ppk_device(test);
+	t = pph_test_begin(test, &params);
+	c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	pages = kvcalloc(n, sizeof(*pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pages);
+	got = ppk_alloc_many(t->pool[0], pages, n);
+	KUNIT_EXPECT_EQ(test, got, n);
+
+	xa_init(&c->pages);
+	do {
+		c->calls = 0;
+		more = page_pool_dma_each(t->pool[0], &slot, pph_test_count, c);
+		KUNIT_EXPECT_LE(test, c->calls, PP_DMA_EACH);
+		rounds++;
+	} while (more);
+	KUNIT_EXPECT_EQ(test, rounds, 3);
+	for (i = 0; i < got; i++) {
+		unsigned long key = (__force unsigned long)page_to_netmem(pages[i]);
+
+		if (!xa_erase(&c->pages, key / sizeof(void *)))
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, i, got);
+	xa_destroy(&c->pages);
+
+	pph_test_look(t, false);
+	KUNIT_EXPECT_GE(test, t->h->seen, got);
+	KUNIT_EXPECT_EQ(test, pph_test_pages(t, 0,
+					     NETDEV_PAGE_POOL_HOLDER_UNKNOWN),
+			got);
+	KUNIT_EXPECT_GT(test, t->h->records[0].since, 0);
+	ppk_put_many(t->pool[0], pages, got);
+	kvfree(pages);
+}
+
 #define PPH_ROOM	8192
 
 static int pph_test_dump(struct page_pool_holders *h, struct sk_buff *skb,
@@ -819,6 +1014,54 @@ static int pph_test_dump(struct page_pool_holders *h, struct sk_buff *skb,
 	skb_reserve(skb, skb_tailroom(skb) - room);
 
 	return page_pool_holders_dump(skb, h, &info);
+}
+
+/* Who asks from within another namespace is not told whose the socket is. */
+static void holders_other_namespace(struct kunit *test)
+{
+	static const int whose[] = {
+		NETDEV_A_PAGE_POOL_HOLDERS_INODE,
+		NETDEV_A_PAGE_POOL_HOLDERS_LOCAL_ADDR,
+		NETDEV_A_PAGE_POOL_HOLDERS_LOCAL_PORT,
+		NETDEV_A_PAGE_POOL_HOLDERS_REMOTE_ADDR,
+		NETDEV_A_PAGE_POOL_HOLDERS_REMOTE_PORT,
+	};
+	struct pph_test *t = pph_test_begin(test, NULL);
+	struct socket *sock = pph_test_socket(test, AF_INET, SOCK_DGRAM);
+	struct nlmsghdr *nlh;
+	struct sk_buff *skb;
+	struct net *other;
+	int i, inside;
+
+	if (!IS_ENABLED(CONFIG_NET_NS))
+		kunit_skip(test, "needs CONFIG_NET_NS");
+
+	other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	skb = alloc_skb(PPH_ROOM, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	pph_test_queue(sock, pph_test_skb(test, NULL, t->pool, 1));
+	for (inside = 0; inside < 2; inside++) {
+		t->net = inside ? other : &init_net;
+		pph_test_socks(t, &sock, 1);
+		KUNIT_EXPECT_EQ(test, t->h->nr_records, 1);
+		t->h->begun = true;
+		t->h->next = PPH_POOLS;
+		KUNIT_EXPECT_EQ(test, pph_test_dump(t->h, skb, PPH_ROOM), 0);
+		nlh = nlmsg_hdr(skb);
+		KUNIT_EXPECT_NOT_NULL(test, nlmsg_find_attr(nlh, GENL_HDRLEN,
+							    NETDEV_A_PAGE_POOL_HOLDERS_PAGES));
+		KUNIT_EXPECT_NOT_NULL(test, nlmsg_find_attr(nlh, GENL_HDRLEN,
+							    NETDEV_A_PAGE_POOL_HOLDERS_NETNS));
+		KUNIT_EXPECT_NOT_NULL(test, nlmsg_find_attr(nlh, GENL_HDRLEN,
+							    NETDEV_A_PAGE_POOL_HOLDERS_PROTOCOL));
+		for (i = 0; i < ARRAY_SIZE(whose); i++)
+			KUNIT_EXPECT_EQ_MSG(test, inside,
+					    !nlmsg_find_attr(nlh, GENL_HDRLEN,
+							     whose[i]),
+					    "attribute %d", whose[i]);
+	}
+	kfree_skb(skb);
 }
 
 /* The boundary between two messages may fall anywhere. */
@@ -963,12 +1206,17 @@ static struct kunit_case pph_cases[] = {
 	KUNIT_CASE(holders_endless_queue),
 #ifdef CONFIG_INET
 	KUNIT_CASE(holders_tcp),
+	KUNIT_CASE(holders_namespace_goes),
 	KUNIT_CASE_SLOW(holders_socket_goes),
 #endif
 	KUNIT_CASE(holders_cpu),
+	KUNIT_CASE(holders_backlog),
 	KUNIT_CASE(holders_nowhere),
 	KUNIT_CASE(holders_nowhere_mapped),
 	KUNIT_CASE(holders_pool_gone),
+	KUNIT_CASE(holders_pool_forgotten),
+	KUNIT_CASE(holders_many_mapped),
+	KUNIT_CASE(holders_other_namespace),
 	KUNIT_CASE(holders_any_room),
 	KUNIT_CASE(holders_interrupted),
 	{}

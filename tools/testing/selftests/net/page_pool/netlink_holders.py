@@ -6,17 +6,20 @@ module that loses pages. The pools are those of the networking core, into which
 generic XDP copies what a loopback device receives, and that of the module.
 """
 
+import ctypes
 import errno
+import json
 import os
 import re
 import resource
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 
-from netlink_lib import (KsftSkipEx, NetdevFamily, Netns, Nobody, boottime,
+from netlink_lib import (NOBODY, KsftSkipEx, NetdevFamily, Netns, Nobody, boottime,
                          defer, error_of, fresh_socket, gone, ids, is_system,
                          ksft_busy_wait, ksft_eq, ksft_ge, ksft_pr,
                          ksft_true, pools, run, small_family)
@@ -27,11 +30,17 @@ LEAK = "/sys/module/page_pool_leak/parameters/leak"
 UNREAD = 20
 # more than is looked at in one go
 MANY = 1500
+LONG = 16384
 SOCKETS = 4000
 SECONDS = 2
 HERE = os.path.dirname(os.path.abspath(sys.argv[0]))
 CPUMAP = os.path.join(HERE, "xdp_cpumap.bpf.o")
 SO_RCVBUFFORCE = 33
+UDP_SEGMENT = 103
+PR_SET_KEEPCAPS = 8
+LINUX_CAPABILITY_VERSION_3 = 0x20080522
+CAP_NET_ADMIN = 12
+CLONE_NEWPID = 0x20000000
 ETH_P_ALL = 3
 
 
@@ -292,6 +301,15 @@ def tcp(family):
     ksft_eq(sum(r["pages"] for r in found), pages)
     ksft_eq({r.get("pid") for r in found}, {os.getpid()})
     ksft_eq({r.get("inode") for r in found}, {os.fstat(rx.fileno()).st_ino})
+
+
+def tcp_own_hash(family):
+    """Connections of a namespace that has its own table of them."""
+    old = write("/proc/sys/net/ipv4/tcp_child_ehash_entries", "1024")
+    if old is None:
+        raise KsftSkipEx("no table of their own for namespaces")
+    defer(write, "/proc/sys/net/ipv4/tcp_child_ehash_entries", old)
+    tcp(family)
 
 
 def out_of_order(family):
@@ -558,6 +576,145 @@ def who_may(family):
     ksft_eq(refused(family, id=(1 << 32) - 1), errno.ENOENT)
 
 
+def child(act):
+    """What a process of its own returns."""
+    out, back = os.pipe()
+    pid = os.fork()
+    if not pid:
+        try:
+            text = json.dumps(act())
+        except BaseException as why:        # the tests are those of the parent
+            text = json.dumps({"failed": repr(why)})
+        os.write(back, text.encode())
+        os._exit(0)
+    os.close(back)
+    with os.fdopen(out, encoding="utf-8") as file:
+        said = json.load(file)
+    os.waitpid(pid, 0)
+    return said
+
+
+def only_net_admin():
+    """Another user, with this capability and no other."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    libc.prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    header = struct.pack("=Ii", LINUX_CAPABILITY_VERSION_3, 0)
+    caps = struct.pack("=6I", 1 << CAP_NET_ADMIN, 1 << CAP_NET_ADMIN, 0, 0, 0, 0)
+    if libc.capset(header, caps):
+        raise OSError(ctypes.get_errno(), "capset")
+
+
+def own_pid_namespace():
+    """Where the processes of the parent do not exist."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWPID):
+        raise OSError(ctypes.get_errno(), "unshare")
+
+
+def hidden(restrict):
+    """What a reader who is restricted is told of a socket that he has not open, and
+    of one that he has, as well as others.
+    """
+    loop = new_loop()
+    with loop.netns:
+        own = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    defer(own.close)
+    own.bind(("127.0.0.1", 0))
+    family = NetdevFamily()
+    defer(lambda: family.sock.close())
+    rest(family)
+    flood(loop, 1)
+    loop.tx.sendto(b"x" * PAYLOAD, own.getsockname())
+    theirs = os.fstat(loop.rx.fileno()).st_ino
+
+    def told():
+        fresh_socket(family)
+        loop.rx.close()
+        found = family.page_pool_holders_get({}, dump=True)
+        return [[m.get("inode"), m.get("pid"), m.get("comm"), m.get("local-port")]
+                for m in found if m.get("kind") == "socket-receive"] + [os.getpid()]
+
+    def look():
+        restrict()
+        return child(told)
+
+    said = child(look)
+    ksft_true(isinstance(said, list), str(said))
+    pid = said.pop()
+    told_of = {record[0]: record[1:] for record in said}
+    # somebody has it open
+    ksft_eq(told_of[theirs], [0, None, loop.rx.getsockname()[1]])
+    # found first with a process that is hidden
+    comm = read("/proc/self/comm").strip()
+    ksft_eq(told_of[os.fstat(own.fileno()).st_ino],
+            [pid, comm, own.getsockname()[1]])
+
+    # the parent sees both
+    for sock in (own, loop.rx):
+        record, = Answer(family).by("socket-receive",
+                                    inode=os.fstat(sock.fileno()).st_ino)
+        ksft_eq((record["pid"], record["comm"]), (os.getpid(), comm))
+
+
+def other_user(_):
+    """CAP_NET_ADMIN is not enough to see whose processes have what open."""
+    hidden(only_net_admin)
+
+
+def other_pids(_):
+    """Nor are those told of that are none in the reader's namespace."""
+    hidden(own_pid_namespace)
+
+
+def closed_meanwhile(family):
+    """Whoever closes a socket that is looked at has closed it: its port is free."""
+    loop = new_loop()
+    flood(loop, 1)
+    ip("link", "set", "lo", "up")
+    stop = threading.Event()
+    count = [0, 0]
+
+    def service():
+        tx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        tx.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 1)
+        address = ("127.0.0.1", 0)
+        while not stop.is_set():
+            rx = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            rx.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+            try:
+                rx.bind(address)
+            except OSError:
+                count[1] += 1
+                rx.bind(("127.0.0.1", 0))
+            address = rx.getsockname()
+            # walked again with each, so that it takes a while
+            socks = [rx] + [rx.dup() for _ in range(50)]
+            for _ in range(LONG // 64):
+                tx.sendto(b"x" * 64, address)
+            for sock in socks:
+                sock.close()
+            count[0] += 1
+        tx.close()
+
+    thread = threading.Thread(target=service)
+    thread.start()
+    looks = 0
+    end = time.monotonic() + SECONDS
+    try:
+        while thread.is_alive() and (time.monotonic() < end or count[0] < 10):
+            Answer(family)
+            looks += 1
+    finally:
+        stop.set()
+        thread.join()
+    ksft_pr(f"{looks} looks, {count[0]} rounds")
+    ksft_ge(count[0], 10)
+    ksft_eq(count[1], 0, "ports that were not free")
+
+
 def in_pieces(family):
     """An answer of many messages for a reader who has little room."""
     loop = new_loop()
@@ -623,8 +780,9 @@ def moving(family):
 
 
 def main():
-    run(unread, long_queue, many_sockets, shared, tcp, out_of_order, deferred, cpumap,
-        lost_mapped, lost_plain, not_scanned, who_may, in_pieces, moving)
+    run(unread, long_queue, many_sockets, shared, tcp, tcp_own_hash, out_of_order,
+        deferred, cpumap, lost_mapped, lost_plain, not_scanned, who_may, other_user,
+        other_pids, closed_meanwhile, in_pieces, moving)
 
 
 if __name__ == "__main__":
