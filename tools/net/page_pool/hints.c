@@ -47,7 +47,7 @@ static void say(struct hints *h, const struct pp_pool *p, const char *what,
 		json_object_set_new(o, "hint", json_string(what));
 		json_object_set_new(o, "text", json_string(text));
 		if (p->ifindex)
-			json_object_set_new(o, "ifname", json_string(p->ifname));
+			json_object_set_new(o, "ifname", pp_json_name(p->ifname));
 		json_array_append_new(h->json, o);
 	} else {
 		fprintf(h->f, "%s %s id %llu: %s: %s\n", pp_dev(p),
@@ -76,7 +76,7 @@ static void say_released(struct hints *h, const struct pp_pool *p,
 		say(h, p, "ring full",
 		    "%llu pages (%.1f %%) came home to a full ring: bursts are larger than it is; enlarge the RX ring (ethtool -G %s rx N) where the driver sizes the pool by it",
 		    (unsigned long long)lost, s,
-		    p->ifindex ? p->ifname : "DEV");
+		    p->ifindex ? pp_dev(p) : "DEV");
 
 	lost = c->v[PP_RECYCLE_RELEASED_REFCNT];
 	s = share(lost, home);

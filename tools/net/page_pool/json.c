@@ -3,8 +3,31 @@
 
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ppstat.h"
+
+bool pp_is_utf8(const char *s)
+{
+	json_t *o = json_string(s);
+	bool is = o;
+
+	json_decref(o);
+	return is;
+}
+
+json_t *pp_json_name(const char *s)
+{
+	json_t *o = json_string(s);
+	char *plain;
+
+	if (o)
+		return o;
+	plain = pp_plain(strdup(s));
+	o = json_string(plain);
+	free(plain);
+	return o;
+}
 
 static json_t *counters_json(const struct pp_counters *c)
 {
@@ -57,7 +80,7 @@ static json_t *pool_json(const struct pp_pool *p)
 	json_object_set_new(o, "id", json_integer(p->id));
 	if (p->ifindex) {
 		json_object_set_new(o, "ifindex", json_integer(p->ifindex));
-		json_object_set_new(o, "ifname", json_string(p->ifname));
+		json_object_set_new(o, "ifname", pp_json_name(p->ifname));
 	}
 	if (p->queue >= 0)
 		json_object_set_new(o, "queue", json_integer(p->queue));

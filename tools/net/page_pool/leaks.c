@@ -180,8 +180,12 @@ static void who(struct pp_table *t, const struct pp_holder *h)
 		pp_cell(t, "%s/%u", h->comm, h->pid);
 	else if (h->comm)
 		pp_cell(t, "%s", h->comm);
+	else if (h->hidden)
+		pp_cell(t, "hidden");
+	else if (h->inode)
+		pp_cell(t, "kernel");
 	else
-		pp_cell(t, h->inode ? "kernel" : "not accepted");
+		pp_cell(t, h->has_addr ? "not accepted" : "-");
 	netns_name(h->netns, netns, sizeof(netns));
 	pp_cell(t, "%s", netns);
 	if (!h->has_addr) {
@@ -318,15 +322,17 @@ static json_t *holder_json(const struct pp_pool *p, const struct pp_holder *h)
 		return o;
 
 	netns_name(h->netns, netns, sizeof(netns));
-	json_object_set_new(o, "netns", json_string(netns));
+	json_object_set_new(o, "netns", pp_json_name(netns));
 	json_object_set_new(o, "netns_inode", json_integer(h->netns));
 	json_object_set_new(o, "socket", json_string(family(h)));
 	if (h->inode)
 		json_object_set_new(o, "inode", json_integer(h->inode));
+	if (h->hidden)
+		json_object_set_new(o, "hidden", json_true());
 	if (h->pid)
 		json_object_set_new(o, "pid", json_integer(h->pid));
 	if (h->comm)
-		json_object_set_new(o, "comm", json_string(h->comm));
+		json_object_set_new(o, "comm", pp_json_name(h->comm));
 	if (h->has_addr) {
 		json_object_set_new(o, "local", addr_json(h, &h->local));
 		json_object_set_new(o, "remote", addr_json(h, &h->remote));
@@ -352,7 +358,8 @@ static void json(FILE *f, const struct pp_snap *snap,
 		o = json_object();
 		json_object_set_new(o, "id", json_integer(p->id));
 		if (p->ifindex)
-			json_object_set_new(o, "ifname", json_string(p->ifname));
+			json_object_set_new(o, "ifname",
+					    pp_json_name(p->ifname));
 		json_object_set_new(o, "state",
 				    json_string(p->dying ? "dying" : "live"));
 		json_object_set_new(o, "held", json_integer(held->held));

@@ -14,21 +14,18 @@
  */
 static void quoted(FILE *f, const char *name, const char *s)
 {
-	json_t *utf8 = json_string(s);
+	bool utf8 = pp_is_utf8(s);
 
 	fprintf(f, "%s=\"", name);
 	for (; *s; s++) {
 		if (*s == '\n')
 			fputs("\\n", f);
-		else if (!utf8 && *s & 0x80)
-			fprintf(f, "\\\\x%02x", (unsigned char)*s);
 		else if (*s == '"' || *s == '\\')
 			fprintf(f, "\\%c", *s);
 		else
-			fputc(*s, f);
+			fputc(utf8 || !(*s & 0x80) ? *s : '?', f);
 	}
 	fputc('"', f);
-	json_decref(utf8);
 }
 
 static void labels(FILE *f, const struct pp_pool *p, const struct pp_options *opt)

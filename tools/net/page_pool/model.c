@@ -215,7 +215,7 @@ __u64 pp_dying_for(const struct pp_pool *pool, double now)
 
 const char *pp_dev(const struct pp_pool *pool)
 {
-	return pool->ifindex ? pool->ifname : "-";
+	return pool->ifindex ? pool->plain : "-";
 }
 
 const char *pp_queue(const struct pp_pool *pool, char *buf, size_t len)

@@ -120,7 +120,7 @@ static void fill_detail(struct pp_pool *p,
 {
 	p->has_detail = true;
 	if (d->_present.dev_name_len)
-		p->dev_name = strdup(d->dev_name);
+		p->dev_name = pp_plain(strdup(d->dev_name));
 	if (d->_present.order)
 		p->order = d->order;
 	p->node = d->_present.node ? d->node : -1;
@@ -146,6 +146,8 @@ static void fill_pool(struct pp_pool *p,
 		p->ifindex = rsp->ifindex;
 	if (p->ifindex && !if_indextoname(p->ifindex, p->ifname))
 		snprintf(p->ifname, sizeof(p->ifname), "if%u", p->ifindex);
+	memcpy(p->plain, p->ifname, sizeof(p->plain));
+	pp_plain(p->plain);
 	if (rsp->_present.napi_id)
 		p->napi_id = rsp->napi_id;
 	p->has_pages = rsp->_present.inflight;
@@ -422,6 +424,7 @@ static void fill_holder(struct pp_holder *h,
 	h->cpu = rsp->cpu;
 	h->netns = rsp->netns;
 	h->pid = rsp->pid;
+	h->hidden = rsp->_present.pid && !rsp->pid;
 	if (rsp->_present.comm_len)
 		h->comm = strdup(rsp->comm);
 	h->inode = rsp->inode;

@@ -94,6 +94,7 @@ struct pp_pool {
 	__u64 id;
 	unsigned int ifindex;		/* 0: no device */
 	char ifname[IF_NAMESIZE];
+	char plain[IF_NAMESIZE];	/* the same, see pp_plain() */
 	__u64 napi_id;			/* 0: none */
 	int queue;			/* -1: not known */
 	__u64 pages;			/* in flight, as the kernel calls it */
@@ -171,6 +172,7 @@ struct pp_holder {
 	unsigned int cpu;
 	unsigned int netns;
 	unsigned int pid;		/* 0: none known */
+	bool hidden;			/* there is one; we may not know it */
 	char *comm;			/* NULL: none */
 	__u64 inode;			/* 0: none */
 	unsigned int family, protocol;
@@ -259,6 +261,13 @@ void pp_cell(struct pp_table *t, const char *fmt, ...) __printf(2, 3);
 void pp_table_text(struct pp_table *t, unsigned int i);
 void pp_table_print(struct pp_table *t, FILE *f, const char *indent);
 void pp_table_free(struct pp_table *t);
+/* Names are whatever somebody liked: no byte of these moves a terminal's cursor. */
+char *pp_plain(char *s);
+
+/* json.c */
+struct json_t;
+bool pp_is_utf8(const char *s);
+struct json_t *pp_json_name(const char *s);	/* plain if it is not UTF-8 */
 
 /* the modes: print to @f */
 void pp_list(FILE *f, const struct pp_snap *snap, const struct pp_options *opt);

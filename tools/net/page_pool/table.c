@@ -36,6 +36,16 @@ void pp_table_text(struct pp_table *t, unsigned int i)
 	t->text |= 1U << i;
 }
 
+char *pp_plain(char *s)
+{
+	char *c;
+
+	for (c = s; c && *c; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+	return s;
+}
+
 void pp_cell(struct pp_table *t, const char *fmt, ...)
 {
 	va_list ap;
@@ -51,7 +61,7 @@ void pp_cell(struct pp_table *t, const char *fmt, ...)
 	va_end(ap);
 	if (len < 0)
 		need(NULL);
-	t->nr++;
+	pp_plain(t->cells[t->nr++]);
 }
 
 void pp_table_print(struct pp_table *t, FILE *f, const char *indent)

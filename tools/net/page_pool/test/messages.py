@@ -55,7 +55,7 @@ def uint(kind, v):
 
 
 def string(kind, v):
-    return attr(kind, v.encode() + b"\0")
+    return attr(kind, v.encode("utf-8", "surrogateescape") + b"\0")
 
 
 def nest(kind, *parts):
@@ -170,7 +170,7 @@ class Kernel:
         return self.add(LOST, 0)
 
     def name(self, ifindex, name):
-        return self.add(NAME, ifindex, name if isinstance(name, bytes) else name.encode())
+        return self.add(NAME, ifindex, name.encode("utf-8", "surrogateescape"))
 
     def user(self, uid):
         return self.add(USER, uid)
