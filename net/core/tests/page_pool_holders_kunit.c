@@ -559,10 +559,10 @@ static void holders_tcp(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, r->protocol, IPPROTO_TCP);
 		KUNIT_EXPECT_EQ(test, r->local_port, 40001);
 		KUNIT_EXPECT_EQ(test, r->remote_port, 40002);
-		KUNIT_EXPECT_EQ(test, r->local.s6_addr32[0],
-				htonl(INADDR_LOOPBACK));
-		KUNIT_EXPECT_EQ(test, r->remote.s6_addr32[0],
-				htonl(INADDR_LOOPBACK + 1));
+		KUNIT_EXPECT_EQ(test, ntohl(r->local.s6_addr32[0]),
+				INADDR_LOOPBACK);
+		KUNIT_EXPECT_EQ(test, ntohl(r->remote.s6_addr32[0]),
+				INADDR_LOOPBACK + 1);
 	}
 
 	pph_test_look(t, false);
