@@ -4,7 +4,6 @@
  * known by device and pool; page_pool_info joins it to all else that has a name.
  */
 
-#include <jansson.h>
 #include <string.h>
 
 #include "ppstat.h"
