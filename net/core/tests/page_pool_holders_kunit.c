@@ -316,12 +316,13 @@ static void holders_clone(struct kunit *test)
 	struct sk_buff *skb;
 	int i;
 
+	for (i = 0; i < ARRAY_SIZE(socks); i++)
+		socks[i] = pph_test_socket(test, AF_INET, SOCK_DGRAM);
 	skb = pph_test_skb(test, NULL, t->pool, 2);
 	for (i = 0; i < ARRAY_SIZE(socks); i++) {
 		struct sk_buff *clone = skb_clone(skb, GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, clone);
-		socks[i] = pph_test_socket(test, AF_INET, SOCK_DGRAM);
 		pph_test_queue(socks[i], clone);
 	}
 	kfree_skb(skb);
