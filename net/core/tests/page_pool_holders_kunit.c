@@ -507,7 +507,7 @@ static void holders_tcp(struct kunit *test)
 	};
 	struct pph_test *t = pph_test_begin(test, NULL);
 	struct sock *sk = pph_test_tcp(test, 40001);
-	struct sk_buff *ofo, *backlog;
+	struct sk_buff *early, *backlog;
 	int i;
 
 	lock_sock(sk);
@@ -526,11 +526,11 @@ static void holders_tcp(struct kunit *test)
 					     NETDEV_PAGE_POOL_HOLDER_UNKNOWN), 3);
 	release_sock(sk);
 
-	ofo = pph_test_skb(test, NULL, t->pool, 2);
+	early = pph_test_skb(test, NULL, t->pool, 2);
 	backlog = pph_test_skb(test, NULL, t->pool + 1, 1);
 	spin_lock_bh(&sk->sk_lock.slock);
-	rb_link_node(&ofo->rbnode, NULL, &tcp_sk(sk)->out_of_order_queue.rb_node);
-	rb_insert_color(&ofo->rbnode, &tcp_sk(sk)->out_of_order_queue);
+	rb_link_node(&early->rbnode, NULL, &tcp_sk(sk)->out_of_order_queue.rb_node);
+	rb_insert_color(&early->rbnode, &tcp_sk(sk)->out_of_order_queue);
 	sk->sk_backlog.head = backlog;
 	sk->sk_backlog.tail = backlog;
 	spin_unlock_bh(&sk->sk_lock.slock);
@@ -538,14 +538,14 @@ static void holders_tcp(struct kunit *test)
 	pph_test_look(t, false);
 
 	spin_lock_bh(&sk->sk_lock.slock);
-	rb_erase(&ofo->rbnode, &tcp_sk(sk)->out_of_order_queue);
+	rb_erase(&early->rbnode, &tcp_sk(sk)->out_of_order_queue);
 	sk->sk_backlog.head = NULL;
 	sk->sk_backlog.tail = NULL;
 	spin_unlock_bh(&sk->sk_lock.slock);
-	RB_CLEAR_NODE(&ofo->rbnode);
-	ofo->next = NULL;
-	ofo->prev = NULL;
-	kfree_skb(ofo);
+	RB_CLEAR_NODE(&early->rbnode);
+	early->next = NULL;
+	early->prev = NULL;
+	kfree_skb(early);
 	kfree_skb(backlog);
 	skb_queue_purge(&sk->sk_receive_queue);
 

@@ -7,6 +7,7 @@
  * before the pool moved. Who puts the page has no say in it.
  */
 
+#include <linux/delay.h>
 #include <linux/ktime.h>
 #include <linux/sizes.h>
 #include <linux/workqueue.h>
@@ -451,6 +452,7 @@ static void nid_full_node(struct kunit *test)
 {
 	struct ppk_memoryless_run run = { .rounds = 100 };
 	struct ppk_nodes nodes;
+	u64 more, taken = 0;
 	u32 released;
 	int i, got;
 
@@ -462,8 +464,15 @@ static void nid_full_node(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, 0,
 			kunit_add_action_or_reset(test, ppk_unhog, NULL));
-	kunit_info(test, "node %d: %llu MiB taken\n", nodes.b,
-		   ppk_hog(nodes.b) >> 20);
+	/* kswapd, or a sanitizer that kept it, gives some back late */
+	for (i = 0; i < 100; i++) {
+		more = ppk_hog(nodes.b);
+		taken += more;
+		if (!more && i > 1)
+			break;
+		msleep(20);
+	}
+	kunit_info(test, "node %d: %llu MiB taken\n", nodes.b, taken >> 20);
 
 	got = ppk_alloc_many(run.pool, ppk_pages, BATCH);
 	i = ppk_foreign(ppk_pages, got, nodes.a);
