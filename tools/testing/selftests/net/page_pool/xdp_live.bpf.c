@@ -97,13 +97,6 @@ int live_far(struct xdp_md *ctx)
 	return live->far_passes ? XDP_PASS : XDP_DROP;
 }
 
-/* Only there so that the near end takes frames. */
-SEC("xdp")
-int live_near(struct xdp_md *ctx)
-{
-	return XDP_PASS;
-}
-
 static int stack(struct __sk_buff *skb, int far)
 {
 	void *end = (void *)(long)skb->data_end;
