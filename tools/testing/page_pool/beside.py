@@ -25,7 +25,7 @@ NOTHING = Cell([], "no result")
 def complaint(lines):
     """The line of what a test printed that says what is wrong: the first that complains, of
     a traceback the last, or the last of all."""
-    said = [line for line in (re.sub(r"^(#\s*)+", "", x).strip() for x in lines)
+    said = [line for line in (" ".join(re.sub(r"^(#\s*)+", "", x).split()) for x in lines)
             if line and not re.match(r"(not )?ok \d|1\.\.\d|TAP version|Totals:", line)]
     bad = [line for line in said if COMPLAINT.search(line)]
     if bad and not any(line.startswith("Traceback") for line in said):
