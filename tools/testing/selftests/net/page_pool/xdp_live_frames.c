@@ -129,8 +129,8 @@ static unsigned int longest(unsigned char *frame)
 
 	while (len > ETH_FRAME_LEN && run(frame, len, 1, BATCH) == -EINVAL)
 		len--;
-	snprintf(cmd, sizeof(cmd), "ip link set ppfar mtu %u && ip link set ppnear mtu %1$u",
-		 len - ETH_HLEN);
+	snprintf(cmd, sizeof(cmd), "ip link set ppfar mtu %u && ip link set ppnear mtu %u",
+		 len - ETH_HLEN, len - ETH_HLEN);
 	if (system(cmd))
 		ksft_exit_fail_msg("%s failed\n", cmd);
 	return len;
