@@ -776,10 +776,15 @@ static void dma_sync_races_destroy(struct kunit *test)
 static unsigned long ppk_grace_periods(void)
 {
 	struct rcu_gp_oldstate gp;
+	unsigned long gps;
 
 	get_state_synchronize_rcu_full(&gp);
 	/* The two lowest bits say how far the current one is */
-	return gp.rgos_norm / 4 + gp.rgos_exp / 4;
+	gps = gp.rgos_norm / 4;
+#ifndef CONFIG_TINY_RCU
+	gps += gp.rgos_exp / 4;
+#endif
+	return gps;
 }
 
 /* One grace period for each of a device's queues makes a slow ifdown */
