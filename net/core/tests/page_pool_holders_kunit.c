@@ -436,39 +436,38 @@ static void holders_long_queue(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, t->h->records[1].partial);
 }
 
+/* What a look finds in the receive queue of a socket that nobody has open */
+static void pph_test_queued(struct pph_test *t, struct socket *sock, u32 pages,
+			    bool partial)
+{
+	const struct pph_record *r;
+
+	pph_test_socks(t, &sock, 1);
+	r = pph_test_record(t, 0, NETDEV_PAGE_POOL_HOLDER_SOCKET_RECEIVE);
+	KUNIT_ASSERT_NOT_NULL(t->test, r);
+	KUNIT_EXPECT_EQ(t->test, r->pages, pages);
+	KUNIT_EXPECT_EQ(t->test, r->partial, partial);
+}
+
 /* What is far back in a queue would take too long with it locked. */
 static void holders_endless_queue(struct kunit *test)
 {
 	struct pph_test *t = pph_test_begin(test, NULL);
 	struct socket *sock = pph_test_socket(test, AF_INET, SOCK_DGRAM);
-	const u8 kind = NETDEV_PAGE_POOL_HOLDER_SOCKET_RECEIVE;
-	const struct pph_record *r;
 	int i;
 
 	for (i = 0; i < PPH_SKIP; i++)
 		pph_test_queue(sock, pph_test_skb(test, NULL, t->pool, !i));
 	pph_test_queue(sock, pph_test_skb(test, NULL, t->pool, 1));
-	pph_test_socks(t, &sock, 1);
-	r = pph_test_record(t, 0, kind);
-	KUNIT_ASSERT_NOT_NULL(test, r);
-	KUNIT_EXPECT_EQ(test, r->pages, 2);
-	KUNIT_EXPECT_FALSE(test, r->partial);
+	pph_test_queued(t, sock, 2, false);
 
 	for (i = 2; i <= PPH_HOLD; i++)
 		pph_test_queue(sock, pph_test_skb(test, NULL, t->pool,
 						  i == PPH_HOLD));
-	pph_test_socks(t, &sock, 1);
-	r = pph_test_record(t, 0, kind);
-	KUNIT_ASSERT_NOT_NULL(test, r);
-	KUNIT_EXPECT_EQ(test, r->pages, 3);
-	KUNIT_EXPECT_FALSE(test, r->partial);
+	pph_test_queued(t, sock, 3, false);
 
 	pph_test_queue(sock, pph_test_skb(test, NULL, t->pool, 1));
-	pph_test_socks(t, &sock, 1);
-	r = pph_test_record(t, 0, kind);
-	KUNIT_ASSERT_NOT_NULL(test, r);
-	KUNIT_EXPECT_EQ(test, r->pages, 3);
-	KUNIT_EXPECT_TRUE(test, r->partial);
+	pph_test_queued(t, sock, 3, true);
 	KUNIT_EXPECT_EQ(test, pph_test_pages(t, 0,
 					     NETDEV_PAGE_POOL_HOLDER_UNKNOWN), 1);
 }
