@@ -324,7 +324,7 @@ static void shrink_races_with_consumer(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, ppk_shrinker_stop,
 							   s));
 
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < 1000; i++) {
 		n = ppk_alloc_many(pool, ppk_pages, 1 + i % (3 * BATCH));
 		ppk_put_many(pool, ppk_pages, n);
 		KUNIT_ASSERT_EQ(test, n, 1 + i % (3 * BATCH));

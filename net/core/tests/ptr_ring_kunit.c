@@ -221,6 +221,19 @@ static void prk_expect_right(struct kunit *test, struct prk *k)
 			    k->line, k->what ?: "");
 }
 
+/* Entries that pass through an empty ring take it to @at. */
+static void prk_go_to(struct prk *k, int at)
+{
+	void *ptr[OPS_MAX];
+	int n;
+
+	while (k->head != at) {
+		n = (at - k->head + k->size) % k->size;
+		prk_produce_batched(k, n);
+		prk_consume_batched(k, ptr, n);
+	}
+}
+
 /* From every position of a ring of every size: amounts on both sides of
  * everything that makes a difference.
  */
@@ -243,10 +256,7 @@ static void batches_at_every_position(struct kunit *test)
 					int in = max(amounts[i], 0);
 					int out = max(amounts[j], 0);
 
-					while (k->head != at) {
-						prk_produce(k);
-						prk_consume(k);
-					}
+					prk_go_to(k, at);
 					/* Out in two goes, with more between */
 					prk_produce_batched(k, in);
 					prk_consume_batched(k, ptr, out);
