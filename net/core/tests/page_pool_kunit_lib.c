@@ -523,6 +523,8 @@ struct ppk_stager *ppk_stager_init(struct kunit *test)
 	int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 	struct ppk_stager *s;
 
+	/* Without SMP it would not return, and objtool wants to be told of that. */
+	OPTIMIZER_HIDE_VAR(cpu);
 	if (cpu >= nr_cpu_ids)
 		kunit_skip(test, "needs two CPUs");
 
@@ -611,7 +613,10 @@ void ppk_two_nodes(struct kunit *test, struct ppk_nodes *nodes)
 			return;
 		}
 	}
-	kunit_skip(test, "needs two NUMA nodes with memory and CPUs");
+	/* Nor would it here without NUMA. */
+	OPTIMIZER_HIDE_VAR(n);
+	if (n < 2)
+		kunit_skip(test, "needs two NUMA nodes with memory and CPUs");
 }
 
 void ppk_pin(int cpu)
