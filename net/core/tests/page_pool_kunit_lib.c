@@ -113,14 +113,12 @@ struct page_pool *ppk_create_percpu(struct kunit *test,
 	struct page_pool *pool;
 	struct ppk_watch *w;
 
-	w = kzalloc(sizeof(*w), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, w);
-
 	pool = page_pool_create_percpu(params, cpu);
-	if (IS_ERR(pool)) {
-		kfree(w);
-		KUNIT_FAIL_AND_ABORT(test, "no pool: %pe", pool);
-	}
+	KUNIT_ASSERT_FALSE_MSG(test, IS_ERR(pool), "no pool: %pe", pool);
+	w = kzalloc(sizeof(*w), GFP_KERNEL);
+	if (!w)
+		page_pool_destroy(pool);
+	KUNIT_ASSERT_NOT_NULL(test, w);
 
 	init_completion(&w->gone);
 	w->test = test;

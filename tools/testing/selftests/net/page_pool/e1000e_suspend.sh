@@ -110,7 +110,7 @@ try:
 except BlockingIOError:
     pass
 print(f"{done} bytes are queued", flush=True)
-signal.pause()' "$how" $ADDRB >"$PP_TMP/flood.$how" 2>&1 &
+signal.pause()' "$how" "$ADDRB" >"$PP_TMP/flood.$how" 2>&1 &
 	FLOOD+=($!)
 	defer "kill $!"
 }
@@ -123,7 +123,7 @@ flood_end()
 	cat "$PP_TMP"/flood.*
 	kill "${FLOOD[@]}"
 	wait "${FLOOD[@]}"
-	return $rc
+	return "$rc"
 }
 
 snooze_in_flood()
