@@ -299,7 +299,8 @@ static void alloc_in_task_under_softirq_puts(struct kunit *test)
 		struct page *page;
 
 		if (READ_ONCE(run->n) == ARRAY_SIZE(run->out)) {
-			cpu_relax();
+			/* Softirqs may wait for their thread. */
+			cond_resched();
 			continue;
 		}
 		page = page_pool_dev_alloc_pages(run->pool);

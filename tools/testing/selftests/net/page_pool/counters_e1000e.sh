@@ -15,17 +15,18 @@ has pp_b has-counters "$DEVB" || skip_all "$PP_WHY"
 
 # Between head and tail are the descriptors that the device may fill. The
 # driver moves the tail in steps of 16 and never to the last one. Frames of the
-# stack's own may just be coming in.
+# stack's own may just be coming in. Both count 16 bytes, of which a descriptor
+# for packet split has 32.
 hardware_agrees()
 {
-	local ring left regs
+	local ring left head tail size
 
 	ring=$(pp_b ring "$DEVB")
-	regs=$(in_b ethtool -d "$DEVB" | awk '
-		$2 == "RDH" { head = $NF }
-		$2 == "RDT" { tail = $NF }
-		END { print tail, "-", head }')
-	left=$(((regs + ring) % ring))
+	read -r size head tail < <(in_b ethtool -d "$DEVB" | awk '
+		$2 == "RDLEN" || $2 == "RDH" || $2 == "RDT" { print $NF }' | xargs)
+	size=$((size / 16))
+	[ "$size" -gt 0 ] || { echo "no ring"; return 1; }
+	left=$(((tail - head + size) % size * ring / size))
 	echo "$left of $ring descriptors are with the device"
 	[ "$left" -lt "$ring" ] && [ "$left" -ge $((ring - 32)) ]
 }
