@@ -36,10 +36,10 @@
 #define PP_FLAG_ALL		(PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV | \
 				 PP_FLAG_SYSTEM_POOL | PP_FLAG_ALLOW_UNREADABLE_NETMEM)
 
-/* Pages the consumer keeps at hand: room for what one NAPI poll (64 frames)
- * may recycle on top of one refill. The same amount of memory, not the same
- * number of pages, where pages are larger; the floor keeps batching worth its
- * while.
+/* Pages the consumer keeps at hand: with 4 KiB pages, room for what one NAPI
+ * poll (64 frames) may recycle on top of one refill. The same amount of memory,
+ * not the same number of pages, where pages are larger: more of a poll goes to
+ * the ring there. The floor keeps batching worth its while.
  */
 #if PAGE_SHIFT >= 15
 #define PP_ALLOC_CACHE_SIZE	16

@@ -23,7 +23,8 @@ hardware_agrees()
 
 	ring=$(pp_b ring "$DEVB")
 	read -r size head tail < <(in_b ethtool -d "$DEVB" | awk '
-		$2 == "RDLEN" || $2 == "RDH" || $2 == "RDT" { print $NF }' | xargs)
+		$2 ~ /^RD(LEN|H|T)$/ { regs = regs " " $NF }
+		END { print regs }')
 	size=$((size / 16))
 	[ "$size" -gt 0 ] || { echo "no ring"; return 1; }
 	left=$(((tail - head + size) % size * ring / size))

@@ -3,11 +3,13 @@
 """
 Traffic of the e1000e tests that knows what it has to receive.
 
-  serve ADDR PORT            the far end of both of the others, until killed
+  serve ADDR PORT            the far end of the others, until killed
   load ADDR PORT FILE        a TCP stream each way until SIGTERM; FILE has how
                              many good bytes went each way so far, exit status
                              1 tells of a wrong one
   echo ADDR PORT MTU         datagrams of all interesting sizes there and back
+  flood ADDR PORT            megabytes each way at a steady rate that nobody
+                             reads, until killed; says when they are queued
   softirq ADDR PORT          a datagram to oneself on each CPU: it frees then
                              what others handed back to it
 
@@ -15,8 +17,10 @@ The stream is one block of random bytes over and over. Its length is a prime,
 so that no power of two hides a byte in the wrong place.
 """
 
+import functools
 import os
 import random
+import select
 import signal
 import socket
 import sys
@@ -28,6 +32,9 @@ TWICE = BLOCK + BLOCK
 CHUNK = 65536
 WINDOW = 16
 GOOD = [0, 0]
+SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_MAX_PACING_RATE = 32, 33, 47
+FLOOD = 1 << 24     # bytes
+FLOOD_RATE = FLOOD // 4
 # Not an Event: the signal may come while its lock is held, by the very thread
 # that the handler would wait for.
 STOP = []
@@ -70,6 +77,25 @@ def check_stream(sock, way):
         GOOD[way] += len(data)
 
 
+def flood(sock, say=None):
+    """fill the queue, which the kernel empties by itself, and wait for the other end"""
+    for opt, val in ((SO_SNDBUFFORCE, FLOOD), (SO_RCVBUFFORCE, FLOOD),
+                     (SO_MAX_PACING_RATE, FLOOD_RATE)):
+        sock.setsockopt(socket.SOL_SOCKET, opt, val)
+    sock.setblocking(False)
+    done = 0
+    try:
+        while done < FLOOD:
+            done += sock.send(bytes(CHUNK))
+    except BlockingIOError:
+        pass
+    if say:
+        say(f"{done} bytes are queued")
+    gone = select.poll()
+    gone.register(sock, select.POLLRDHUP)
+    gone.poll()
+
+
 def spawn(func, *args):
     """a thread that does not keep the process"""
     thread = threading.Thread(target=func, args=args, daemon=True)
@@ -84,6 +110,8 @@ def serve_one(sock):
         check_stream(sock, 0)
     elif what == b"R":
         send_stream(sock, 1)
+    elif what == b"F":
+        flood(sock)
     sock.close()
 
 
@@ -108,8 +136,16 @@ def serve(addr, port):
 
 
 def opened(addr, port, what):
-    """a connection for one way"""
-    sock = socket.create_connection((addr, port), 15)
+    """a connection for one way; the server may not be there yet"""
+    end = time.monotonic() + 40
+    while True:
+        try:
+            sock = socket.create_connection((addr, port), 15)
+            break
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
     sock.sendall(what)
     return sock
 
@@ -194,20 +230,15 @@ def main():
     if len(sys.argv) < 4:
         sys.exit(__doc__)
     name, addr, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    start = time.monotonic()
-    while name in ("load", "echo") and time.monotonic() < start + 40:
-        # the server may not be there yet
-        try:
-            socket.create_connection((addr, port), 5).close()
-            break
-        except OSError:
-            time.sleep(0.1)
     if name == "serve":
         serve(addr, port)
     elif name == "load":
         load(addr, port, sys.argv[4])
     elif name == "echo":
+        opened(addr, port, b"").close()
         echo(addr, port, int(sys.argv[4]))
+    elif name == "flood":
+        flood(opened(addr, port, b"F"), functools.partial(print, flush=True))
     elif name == "softirq":
         softirq(addr, port)
     else:

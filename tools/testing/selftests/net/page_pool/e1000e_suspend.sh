@@ -12,7 +12,7 @@
 # shellcheck source=e1000e_lib.sh
 . "$(dirname "$0")/e1000e_lib.sh"
 
-plan 11
+plan 13
 POWER=/sys/power
 CLOCK=/sys/class/rtc/rtc0
 NAP=3	# seconds
@@ -81,65 +81,37 @@ snooze()
 	return 1
 }
 
+received()
+{
+	[ "$(pp_b rx-packets "$DEVB")" -ge "$1" ]
+}
+
 # Both ends of a connection have megabytes to send when all tasks stop, and take
 # seconds for it: the one that is put to sleep first is sent to until the other is.
-flood()
-{
-	local ns=$1 how=$2
-
-	ip netns exec "$ns" python3 -c '
-import signal, socket, sys
-SO_SNDBUFFORCE, SO_RCVBUFFORCE, SO_MAX_PACING_RATE = 32, 33, 47
-sock = socket.socket()
-for opt, val in ((SO_SNDBUFFORCE, 1 << 24), (SO_RCVBUFFORCE, 1 << 24),
-                 (SO_MAX_PACING_RATE, 1 << 20)):
-    sock.setsockopt(socket.SOL_SOCKET, opt, val)
-sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 400)
-if sys.argv[1] == "accept":
-    sock.bind(("", 40002))
-    sock.listen()
-    print("listening", flush=True)
-    sock, _ = sock.accept()
-else:
-    sock.connect((sys.argv[2], 40002))
-sock.setblocking(False)
-done = 0
-try:
-    while done < 4 << 20:
-        done += sock.send(bytes(1 << 16))
-except BlockingIOError:
-    pass
-print(f"{done} bytes are queued", flush=True)
-signal.pause()' "$how" "$ADDRB" >"$PP_TMP/flood.$how" 2>&1 &
-	FLOOD+=($!)
-	defer "kill $!"
-}
-
-# the flooders hold what they have not read
-flood_end()
-{
-	local rc=$?
-
-	cat "$PP_TMP"/flood.*
-	kill "${FLOOD[@]}"
-	wait "${FLOOD[@]}"
-	return "$rc"
-}
-
 snooze_in_flood()
 {
-	FLOOD=()
-	flood "$NSB" accept
-	wait_for 20 grep -q listening "$PP_TMP/flood.accept" || return 1
-	flood "$NSA" connect
-	wait_for 20 grep -q queued "$PP_TMP/flood.accept" &&
-	wait_for 20 grep -q queued "$PP_TMP/flood.connect" &&
-	snooze && snooze && snooze && ready
-	flood_end
+	local flood rc=1 start
+
+	start=$(pp_b rx-packets "$DEVB")
+	ip netns exec "$NSA" python3 -B "$PP_DIR/e1000e_lib.py" flood "$ADDRB" "$LOAD_PORT" \
+		>"$PP_TMP/flood" 2>&1 &
+	flood=$!
+	if wait_for 60 grep -q queued "$PP_TMP/flood" && wait_for 30 received $((start + 300)); then
+		snooze
+		rc=$?
+	fi
+	cat "$PP_TMP/flood"
+	# the rest of it goes with who sends it
+	kill "$flood"
+	wait "$flood"
+	[ "$rc" = 0 ] && ready
 }
 
 # What the devices wrote, and where, is for the runner of the guest to see.
-check "suspend and resume in a flood" snooze_in_flood
+serve_b
+for nr in 1 2 3; do
+	check "suspend and resume in a flood, $nr" snooze_in_flood
+done
 for mtu in 1500 9000; do
 	set_mtu $mtu || bail "cannot set the MTU to $mtu"
 	load_start
