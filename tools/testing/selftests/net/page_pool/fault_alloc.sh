@@ -60,7 +60,7 @@ fi
 if [ -z "$why" ]; then
 	echo "$NSIM 1" >/sys/bus/netdevsim/new_device
 	defer "echo $NSIM >/sys/bus/netdevsim/del_device"
-	wait_for 5 has_nsim_dev || bail "no interface of netdevsim$NSIM"
+	wait_for 20 has_nsim_dev || bail "no interface of netdevsim$NSIM"
 	DEV=$(nsim_dev)
 	ip link set "$DEV" up
 	defer func_off

@@ -18,7 +18,7 @@ import time
 
 import pp
 from fault_lib import (FailNth, Failed, function_fails, pages_fail,
-                       run_cases, set_mtu, slab_fails)
+                       run_cases, set_mtu, slab_fails, wait_until)
 
 SECONDS = float(sys.argv[1]) if len(sys.argv) > 1 else 1
 B = 1       # the end that is looked at
@@ -44,6 +44,8 @@ def under(ends, *faults):
         for fault in faults:
             stack.enter_context(fault)
         time.sleep(SECONDS)
+        # what the pool has parked lasts longer on a slow machine
+        wait_until(20, lambda: all(fault.struck() for fault in faults))
     ends.stop()
     ends.release()
     if not all(fault.hits for fault in faults):

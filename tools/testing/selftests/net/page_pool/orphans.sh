@@ -78,7 +78,7 @@ if [ ! -w /sys/bus/netdevsim/new_device ]; then
 fi
 echo "$NSIM 1" >/sys/bus/netdevsim/new_device
 defer "echo $NSIM >/sys/bus/netdevsim/del_device"
-wait_for 5 has_nsim_dev || bail "no interface of netdevsim$NSIM"
+wait_for 20 has_nsim_dev || bail "no interface of netdevsim$NSIM"
 DEV=$(nsim_dev)
 
 held_page()
@@ -101,6 +101,6 @@ same_pools()
 BEFORE=$(pp - pools | sed 's/ inflight.*//' | sort)
 check "a held page keeps the pool of a netdevsim that is down" held_page
 echo $NSIM >/sys/bus/netdevsim/del_device
-check "a deleted netdevsim leaves no pool" wait_for 3 same_pools
+check "a deleted netdevsim leaves no pool" wait_for 20 same_pools
 
 finish

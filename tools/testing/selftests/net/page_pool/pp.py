@@ -183,7 +183,7 @@ def cmd_listed(dev):
 def cmd_no_pools(dev):
     """no-pools DEV: netlink lists none of the device, dying or alive"""
     index = index_of(dev)
-    wait_until(3, lambda: not pools(index))
+    wait_until(20, lambda: not pools(index))
     left = pools(index)
     if left:
         raise Failed("left: " + "; ".join(map(show, left)))
@@ -195,7 +195,7 @@ def cmd_none_dying(dev):
 
     def dying():
         return [p for p in pools(index) if "detach-time" in p]
-    wait_until(3, lambda: not dying())
+    wait_until(20, lambda: not dying())
     left = dying()
     if left:
         raise Failed("dying: " + "; ".join(map(show, left)))
@@ -385,7 +385,7 @@ def cmd_holds(dev, pages):
             return True
         softirq()
         return False
-    wait_until(5, right, 0.05)
+    wait_until(30, right, 0.05)
     now = held(dev)
     if now not in want:
         raise Failed("\n".join(f"{k} {v}" for k, v in counters(dev).items()) +
@@ -580,13 +580,13 @@ def cmd_rx_packets(dev):
 
 def cmd_wait_rx_packets(dev, want):
     """wait-rx-packets DEV N"""
-    if not wait_until(3, lambda: rx_packets(dev) >= int(want)):
+    if not wait_until(20, lambda: rx_packets(dev) >= int(want)):
         raise Failed(f"{dev} has {rx_packets(dev)} packets, expected {want}")
 
 
 def cmd_wait_no_ports(want):
     """wait-no-ports N: exactly N, and no more a little later"""
-    wait_until(3, lambda: no_ports() >= int(want))
+    wait_until(20, lambda: no_ports() >= int(want))
     time.sleep(0.05)
     if no_ports() != int(want):
         raise Failed(f"{no_ports()} datagrams found no socket, not {want}")
@@ -780,7 +780,7 @@ def map_op(cmd, fd, value=0):
 def cmd_xdp_count(dev, want):
     """xdp-count DEV N: packets its program saw, waits for N of them"""
     fd = xdp_map(dev, "pp_count")
-    wait_until(5, lambda: map_op(BPF_MAP_LOOKUP_ELEM, fd) >= int(want))
+    wait_until(20, lambda: map_op(BPF_MAP_LOOKUP_ELEM, fd) >= int(want))
     print(map_op(BPF_MAP_LOOKUP_ELEM, fd))
     os.close(fd)
 
@@ -813,7 +813,7 @@ def has_data(sock):
 
 def cmd_arrived():
     """arrived: until each hoarding socket has a datagram"""
-    if not wait_until(5, lambda: all(map(has_data, HOARD))):
+    if not wait_until(20, lambda: all(map(has_data, HOARD))):
         raise Failed("no datagram arrived")
 
 
@@ -832,7 +832,7 @@ def prompt(slow, left):
     """
     start = time.monotonic()
     cmd_release()
-    wait_until(5, lambda: not left(), 0.002)
+    wait_until(20, lambda: not left(), 0.002)
     took = round((time.monotonic() - start) * 1000)
     if took >= min(200 + 10000 * slow, 400):
         raise Failed(f"pool gone {took} ms after close()")

@@ -278,7 +278,7 @@ unload()
 		{ echo "the pool is not listed"; return 1; }
 	pp_b release
 	pp_b free-deferred
-	wait_for 3 sh -c "[ $(orphans) = $before ]"
+	wait_for 20 sh -c "[ $(orphans) = $before ]"
 }
 
 again()

@@ -57,19 +57,27 @@ class Wire(Ends):
         self.start(size=random.choice((most, 1000, 1514)), pause=0.003)
         self.load = Task(self.ns[0], e1000e_lib.load, ADDR[1], STREAM_PORT, self.good)
         self.tasks.append(self.load)
-        # it may not begin while an interface is down
         if not wait_until(60, self.streams):
-            raise Failed(f"{self.driver}: the stream does not begin")
+            raise Failed(f"{self.driver}: the stream does not begin\n" + self.told())
+
+    def told(self):
+        """what there is to know of a wire that fails"""
+        return "\n".join([str(self.actions)] + list(map(self.numbers, (0, 1))))
+
+    def lives(self):
+        """who compares the streams"""
+        if os.waitpid(self.load.pid, os.WNOHANG)[0]:
+            self.load.pid = 0
+            raise Failed(f"{self.driver}: the stream broke\n" + self.told())
 
     def streams(self):
         """some bytes went each way"""
+        self.lives()
         return os.path.exists(self.good) and "0" not in read(self.good).split()
 
     def rest(self):
         """no traffic; all of it was right"""
-        if os.waitpid(self.load.pid, os.WNOHANG)[0]:
-            self.load.pid = 0
-            raise Failed(f"{self.driver}: the stream broke")
+        self.lives()
         for i in (0, 1):
             self.seen += self.packets(i)
         self.stop()
@@ -105,8 +113,9 @@ class Wire(Ends):
                 set_ring(self.dev[i], random.choice((64, 128, 256, 512)))
 
     def mtu(self):
-        """both ends"""
-        size = random.choice((1500, 3000, 9000))
+        """both ends; without LRO, which a program takes from it for good, QEMU's
+        vmxnet3 puts a frame into one buffer or drops it"""
+        size = random.choice((1500, 3000) if self.driver == "vmxnet3" else (1500, 3000, 9000))
         for i in (0, 1):
             with self.inside(i):
                 set_mtu(self.dev[i], size)
