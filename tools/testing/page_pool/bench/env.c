@@ -268,11 +268,30 @@ void free_percpu(void *p)
 	spin_unlock_bh(&pp_percpu_lock);
 }
 
+/* Without wrgsbase above the template, since distances must not be negative:
+ * between all libraries and the stack there are 128 MB at least.
+ */
+static char *pp_percpu_map(unsigned long start)
+{
+	unsigned long size = PP_CPUS * PP_UNIT + PAGE_SIZE;
+#ifndef PP_SANITIZE
+	unsigned long p, at;
+
+	for (at = 16 << 20; !pp_wrgsbase && at < 112 << 20; at += 8 << 20) {
+		p = pp_syscall(NR_mmap, ALIGN(start + at, 2UL << 20), size, 3,
+			       0x104022 /* MAP_FIXED_NOREPLACE */, -1, 0);
+		if (p < -4096UL)
+			return (char *)p;
+	}
+#endif
+	return pp_map(size, 2 << 20, 3);
+}
+
 static void pp_percpu_setup(void)
 {
 	unsigned long start = (unsigned long)__start_pp_percpu;
 	unsigned long len = __stop_pp_percpu - __start_pp_percpu;
-	char *mem = pp_map(PP_CPUS * PP_UNIT + PAGE_SIZE, 2 << 20, 3);
+	char *mem = pp_percpu_map(start);
 	int cpu;
 
 	/* units start where the template does in its page */
@@ -296,8 +315,8 @@ void pp_enter(int cpu)
 #ifdef PP_SANITIZE
 	pp_this_cpu_off = __per_cpu_offset[cpu];
 #else
-	/* The distance is mostly negative, which the system call refuses (but
-	 * not under valgrind, which does not know the instruction).
+	/* The system call refuses a negative distance, but not under valgrind,
+	 * which does not know the instruction.
 	 */
 	if (pp_wrgsbase)
 		asm volatile("wrgsbase %0" : : "r" (__per_cpu_offset[cpu]) : "memory");
