@@ -26,8 +26,20 @@
 
 #define PPK_STATS	IS_ENABLED(CONFIG_PAGE_POOL_STATS)
 
+/* Pages that most cases take, enough for stages of several lengths: one refill,
+ * or where pages are larger than 4 KiB and refills shorter, several whole ones.
+ */
+#define BATCH		64
+#define REFILL		PP_ALLOC_CACHE_REFILL
+#define PPK_REFILLS	(BATCH / REFILL)
+static_assert(BATCH % REFILL == 0);
+
+/* What a new pool has counted when they were taken */
+#define PPK_TAKEN	.slow = PPK_REFILLS, .empty = PPK_REFILLS, \
+			.fast = BATCH - PPK_REFILLS
+
 /* A last return queues the freeing of the pool; this is how long it may take */
-#define PPK_FREE_MS	3000
+#define PPK_FREE_MS	10000
 
 /* The counters in one flat row; all zero with statistics compiled out */
 struct ppk_stats {

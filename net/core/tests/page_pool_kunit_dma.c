@@ -19,7 +19,6 @@
 
 #include "page_pool_kunit.h"
 
-#define BATCH	PP_ALLOC_CACHE_REFILL
 
 #ifdef CONFIG_ARCH_HAS_DMA_OPS
 
@@ -445,9 +444,9 @@ static void dma_destroy_unmaps_frags(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	ppk_put(pool, b);
 	ppk_destroy(pool);
-	ppk_expect_dma(test, d, BATCH, BATCH);
+	ppk_expect_dma(test, d, REFILL, REFILL);
 	ppk_put(pool, a);
-	ppk_expect_dma(test, d, BATCH, BATCH);
+	ppk_expect_dma(test, d, REFILL, REFILL);
 	KUNIT_EXPECT_TRUE(test, ppk_gone(pool, PPK_FREE_MS));
 }
 

@@ -23,7 +23,6 @@
 #define EDU_CMD_TO_RAM	BIT(1)
 #define EDU_BUF		0x40000	/* its own memory, as its DMA engine sees it */
 
-#define BATCH		PP_ALLOC_CACHE_REFILL
 #define OFFSET		256
 #define LEN		1000
 

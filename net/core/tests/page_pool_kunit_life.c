@@ -17,7 +17,6 @@
 
 #include "page_pool_kunit.h"
 
-#define BATCH	PP_ALLOC_CACHE_REFILL
 
 static struct page *ppk_pages[4 * BATCH];
 
@@ -100,7 +99,7 @@ static void xdp_mem_model_holds_pool(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, page);
 	if (page)
 		ppk_put(pool, page);
-	KUNIT_EXPECT_EQ(test, ppk_inflight(pool), BATCH);
+	KUNIT_EXPECT_EQ(test, ppk_inflight(pool), REFILL);
 
 	if (c->driver_first)
 		xdp_unreg_mem_model(&mem);

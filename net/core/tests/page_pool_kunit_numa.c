@@ -14,7 +14,6 @@
 
 #include "page_pool_kunit.h"
 
-#define BATCH	PP_ALLOC_CACHE_REFILL
 
 static struct page *ppk_pages[4 * BATCH];
 
@@ -51,8 +50,8 @@ static void nid_far_pool_waives_nothing(struct kunit *test)
 				ppk_foreign(ppk_pages, BATCH, nodes.b));
 		ppk_put_many(pool, ppk_pages, BATCH);
 	}
-	ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-			 .fast = 10 * (BATCH - 1), .refill = 9,
+	ppk_expect_stats(test, pool, .slow = PPK_REFILLS, .empty = PPK_REFILLS,
+			 .fast = 10 * (BATCH - PPK_REFILLS), .refill = 9 * PPK_REFILLS,
 			 .ring = 10 * BATCH);
 	KUNIT_EXPECT_EQ(test, ppk_released(pool), 0);
 }
@@ -106,8 +105,7 @@ static void nid_foreign_put(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pool->p.nid, nodes.b);
 
 	c->put(pool, ppk_pages, 16);
-	ppk_expect_stats(test, pool, .slow = 1, .empty = 1, .fast = BATCH - 1,
-			 .nid = 16);
+	ppk_expect_stats(test, pool, PPK_TAKEN, .nid = 16);
 	KUNIT_EXPECT_EQ(test, ppk_released(pool), 16);
 
 	/* And back: the others are at home again */
@@ -186,10 +184,11 @@ static void ppk_move(struct page_pool *pool, int nid)
 	local_bh_enable();
 }
 
-/* Behind eight foreign pages in the ring are local ones: they are found */
+/* Behind foreign pages in the ring are local ones: a refill finds them */
 static void nid_refill_keeps_looking(struct kunit *test)
 {
 	struct page **old = ppk_pages, **new = ppk_pages + BATCH;
+	int foreign = REFILL / 8;
 	struct ppk_nodes nodes;
 	struct page_pool *pool;
 	struct page *page;
@@ -200,7 +199,7 @@ static void nid_refill_keeps_looking(struct kunit *test)
 	ppk_move(pool, nodes.b);
 	KUNIT_ASSERT_EQ(test, BATCH, ppk_alloc_many(pool, new, BATCH));
 	ppk_move(pool, nodes.a);
-	ppk_put_many(pool, old, 8);
+	ppk_put_many(pool, old, foreign);
 	ppk_move(pool, nodes.b);
 	ppk_put_many(pool, new, BATCH);
 	KUNIT_EXPECT_EQ(test, ppk_released(pool), 0);
@@ -209,12 +208,12 @@ static void nid_refill_keeps_looking(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_EXPECT_EQ(test, page_to_nid(page), nodes.b);
 	KUNIT_EXPECT_EQ(test, ppk_held(pool), 2 * BATCH);
-	KUNIT_EXPECT_EQ(test, ppk_released(pool), 8);
-	ppk_expect_stats(test, pool, .slow = 2, .empty = 2,
-			 .fast = 2 * (BATCH - 1), .refill = 1, .waive = 8,
-			 .ring = BATCH + 8);
+	KUNIT_EXPECT_EQ(test, ppk_released(pool), foreign);
+	ppk_expect_stats(test, pool, .slow = 2 * PPK_REFILLS,
+			 .empty = 2 * PPK_REFILLS, .refill = 1, .waive = foreign,
+			 .fast = 2 * (BATCH - PPK_REFILLS), .ring = BATCH + foreign);
 	ppk_put(pool, page);
-	ppk_put_many(pool, old + 8, BATCH - 8);
+	ppk_put_many(pool, old + foreign, BATCH - foreign);
 }
 
 /*
@@ -309,8 +308,8 @@ static void nid_reader_far_away(struct kunit *test)
 				ppk_foreign(ppk_pages, BATCH, nodes.a));
 		work_on_cpu(nodes.cpu_b, ppk_far_put, &far);
 	}
-	ppk_expect_stats(test, far.pool, .slow = 1, .empty = 1,
-			 .fast = 20 * (BATCH - 1), .refill = 19,
+	ppk_expect_stats(test, far.pool, .slow = PPK_REFILLS, .empty = PPK_REFILLS,
+			 .fast = 20 * (BATCH - PPK_REFILLS), .refill = 19 * PPK_REFILLS,
 			 .ring = 20 * BATCH);
 }
 
@@ -331,8 +330,9 @@ static void nid_consumer_moves(struct kunit *test)
 	/* Whoever puts them, those of the old node are not wanted any more */
 	ppk_put_many(far.pool, ppk_pages, BATCH);
 	ppk_put_many(far.pool, far.pages, BATCH);
-	ppk_expect_stats(test, far.pool, .slow = 2, .empty = 2,
-			 .fast = 2 * (BATCH - 1), .ring = BATCH, .nid = BATCH);
+	ppk_expect_stats(test, far.pool, .slow = 2 * PPK_REFILLS,
+			 .empty = 2 * PPK_REFILLS, .ring = BATCH, .nid = BATCH,
+			 .fast = 2 * (BATCH - PPK_REFILLS));
 }
 
 static void nid_fixed_node_ignores_consumer(struct kunit *test)
@@ -349,8 +349,9 @@ static void nid_fixed_node_ignores_consumer(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, BATCH,
 			work_on_cpu(nodes.cpu_b, ppk_far_alloc, &far));
 	ppk_put_many(far.pool, ppk_pages, BATCH);
-	ppk_expect_stats(test, far.pool, .slow = 1, .empty = 1, .refill = 1,
-			 .fast = 2 * (BATCH - 1), .ring = 2 * BATCH);
+	ppk_expect_stats(test, far.pool, .slow = PPK_REFILLS, .empty = PPK_REFILLS,
+			 .refill = PPK_REFILLS, .fast = 2 * (BATCH - PPK_REFILLS),
+			 .ring = 2 * BATCH);
 }
 
 static const struct ppk_memoryless_case {

@@ -12,7 +12,6 @@
 #include "../page_pool_user.h"
 #include "page_pool_kunit.h"
 
-#define BATCH	PP_ALLOC_CACHE_REFILL
 
 static struct page *ppk_pages[6 * BATCH];
 
@@ -106,11 +105,11 @@ static void shrink_leaves_array(struct kunit *test)
 	page = ppk_alloc(pool);
 	ppk_put(pool, page);
 	fill = pool->fill;
-	KUNIT_ASSERT_EQ(test, page_pool_array_count(pool), BATCH - 1);
+	KUNIT_ASSERT_EQ(test, page_pool_array_count(pool), REFILL - 1);
 
 	ppk_empty_others(p.nid);
 	KUNIT_EXPECT_EQ(test, pool->fill, fill);
-	KUNIT_EXPECT_EQ(test, ppk_inflight(pool), BATCH - 1);
+	KUNIT_EXPECT_EQ(test, ppk_inflight(pool), REFILL - 1);
 }
 
 /* --- what is in use stays --- */
@@ -341,10 +340,10 @@ static void shrink_races_with_consumer(struct kunit *test)
 	kunit_info(test, "%lu pages were taken from the ring meanwhile", s->freed);
 }
 
-/* --- 44 pools of a NIC that is idle, 16K pages --- */
+/* --- 44 pools of a NIC that is idle, 16K pages of 4 KiB --- */
 
 #define PPK_MANY	44
-#define PPK_EACH	(6 * BATCH)
+#define PPK_EACH	(6 * REFILL)
 #define PPK_ASKED	128
 
 static void shrink_many_pools(struct kunit *test)

@@ -19,7 +19,6 @@
 #include "../page_pool_priv.h"
 #include "page_pool_kunit.h"
 
-#define BATCH	PP_ALLOC_CACHE_REFILL
 #define STAGE	PP_STAGE_SIZE
 
 static struct page *ppk_pages[4 * BATCH];
@@ -138,14 +137,14 @@ static void stage_publishes_in_batches(struct kunit *test)
 
 		KUNIT_EXPECT_EQ(test, ppk_in_ring(pool, pages, n), n);
 		KUNIT_EXPECT_EQ(test, ppk_staged(pool), 0);
-		ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-				 .fast = BATCH - 1, .ring = n);
+		ppk_expect_stats(test, pool, PPK_TAKEN, .ring = n);
 
 		/* And come back from the ring as ever */
 		KUNIT_ASSERT_EQ(test, n, ppk_alloc_many(pool, again, n));
-		ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-				 .fast = BATCH - 1 + (n ? n - 1 : 0),
-				 .refill = !!n, .ring = n);
+		i = DIV_ROUND_UP(n, REFILL);
+		ppk_expect_stats(test, pool, .slow = PPK_REFILLS,
+				 .empty = PPK_REFILLS, .refill = i, .ring = n,
+				 .fast = BATCH - PPK_REFILLS + n - i);
 		KUNIT_EXPECT_TRUE(test, ppk_same_set(pages, again, n));
 		ppk_put_many(pool, pages, BATCH);
 		KUNIT_EXPECT_EQ(test, ppk_staged(pool), 0);
@@ -188,8 +187,7 @@ static void stage_takes_small_bulks(struct kunit *test)
 					   i, n, staged[i], ring[i]);
 		KUNIT_EXPECT_EQ(test, ppk_ring_len(pool), BATCH);
 		KUNIT_EXPECT_EQ(test, ppk_staged(pool), 0);
-		ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-				 .fast = BATCH - 1, .ring = BATCH);
+		ppk_expect_stats(test, pool, PPK_TAKEN, .ring = BATCH);
 		KUNIT_ASSERT_EQ(test, BATCH,
 				ppk_alloc_many(pool, ppk_pages + BATCH, BATCH));
 		KUNIT_EXPECT_TRUE(test, ppk_same_set(ppk_pages,
@@ -358,7 +356,7 @@ static void task_leaves_stage_alone(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_EXPECT_EQ(test, staged, 3);
 	/* It came from the page allocator. */
-	KUNIT_EXPECT_EQ(test, held, 2 * BATCH);
+	KUNIT_EXPECT_EQ(test, held, BATCH + REFILL);
 	KUNIT_EXPECT_EQ(test, 3, ppk_in_ring(pool, ppk_pages, 3));
 	ppk_put(pool, page);
 	ppk_put_many(pool, ppk_pages + 3, BATCH - 3);
@@ -383,7 +381,7 @@ static void stage_is_of_its_cpu(struct kunit *test)
 	local_bh_disable();
 	ppk_stage_begin(pool);
 	/* The array must be empty, for a refill to happen. */
-	ppk_alloc_many(pool, ppk_pages + BATCH, BATCH - 1);
+	ppk_alloc_many(pool, ppk_pages + BATCH, REFILL - 1);
 	ppk_put(pool, ppk_pages[5]);
 	page[1] = page_pool_dev_alloc_pages(pool);
 	gone = page[1] == ppk_pages[5];
@@ -396,11 +394,11 @@ static void stage_is_of_its_cpu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, staged[0], 5);
 	KUNIT_EXPECT_EQ(test, staged[1], 5);
 	KUNIT_EXPECT_TRUE(test, gone);
-	KUNIT_EXPECT_EQ(test, ppk_held(pool), held + BATCH);
+	KUNIT_EXPECT_EQ(test, ppk_held(pool), held + REFILL);
 	KUNIT_EXPECT_EQ(test, ppk_in_ring(pool, ppk_pages, 5), 5);
 	ppk_put(pool, page[0]);
-	ppk_put_many(pool, ppk_pages + 5, 2 * BATCH - 1 - 5);
-	KUNIT_EXPECT_EQ(test, ppk_ring_len(pool), 2 * BATCH);
+	ppk_put_many(pool, ppk_pages + 5, BATCH + REFILL - 1 - 5);
+	KUNIT_EXPECT_EQ(test, ppk_ring_len(pool), BATCH + REFILL);
 }
 
 /* --- a consumer that sections interrupt --- */
@@ -700,7 +698,7 @@ static void sections_interrupt_consumer(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ppk_handed_out(&s), allocs + stock);
 		KUNIT_EXPECT_EQ(test, s.ring, puts + stock);
 		KUNIT_EXPECT_EQ(test, ppk_last_puts(&s), puts + stock);
-		KUNIT_EXPECT_EQ(test, s.slow * BATCH, ppk_held(run->pool));
+		KUNIT_EXPECT_EQ(test, s.slow * REFILL, ppk_held(run->pool));
 		KUNIT_EXPECT_EQ(test, s.slow, s.empty);
 	}
 	ppk_destroy(run->pool);
@@ -742,8 +740,7 @@ static void destroy_waits_for_section(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ppk_inflight(pool), 1);
 		KUNIT_EXPECT_EQ(test, ppk_staged(pool), 0);
 		KUNIT_EXPECT_EQ(test, ppk_ring_len(pool), 0);
-		ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-				 .fast = BATCH - 1, .ring = BATCH - n - 1,
+		ppk_expect_stats(test, pool, PPK_TAKEN, .ring = BATCH - n - 1,
 				 .ring_full = n);
 
 		/* The last one, staged too */
@@ -1038,8 +1035,7 @@ static void hardirq_never_stages(struct kunit *test)
 	ppk_told_hardirq = true;
 	KUNIT_EXPECT_EQ(test, ppk_in_ring(pool, ppk_pages + 3, 4), 4);
 	KUNIT_EXPECT_EQ(test, ppk_released(pool), 3);
-	ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-			 .fast = BATCH - 1, .ring = 4, .ring_full = 3);
+	ppk_expect_stats(test, pool, PPK_TAKEN, .ring = 4, .ring_full = 3);
 	ppk_put_many(pool, ppk_pages + 7, BATCH - 7);
 }
 
@@ -1141,8 +1137,7 @@ static void puts_with_interrupts_off(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, preempt_count(), before);
 	KUNIT_EXPECT_EQ(test, ppk_ring_len(pool), i);
 	ppk_put_many(pool, ppk_pages + i, BATCH - i);
-	ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-			 .fast = BATCH - 1, .ring = BATCH);
+	ppk_expect_stats(test, pool, PPK_TAKEN, .ring = BATCH);
 }
 
 #define FRAGS	min_t(int, MAX_SKB_FRAGS, 17)
@@ -1170,8 +1165,7 @@ static void skb_of_one_pool(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, preempt_count(), before);
 	KUNIT_EXPECT_EQ(test, ppk_in_ring(pool, ppk_pages, n), n);
 	KUNIT_EXPECT_EQ(test, ppk_staged(pool), 0);
-	ppk_expect_stats(test, pool, .slow = 1, .empty = 1,
-			 .fast = BATCH - 1, .ring = n);
+	ppk_expect_stats(test, pool, PPK_TAKEN, .ring = n);
 	KUNIT_EXPECT_FALSE(test, ppk_section_open());
 	/* The second one was the first in a stage, which is not wiped. */
 	for_each_possible_cpu(cpu)
@@ -1212,8 +1206,7 @@ static void skb_of_two_pools(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ppk_in_ring(pool[p], pages[p], of[p]),
 				of[p]);
 		KUNIT_EXPECT_EQ(test, ppk_staged(pool[p]), 0);
-		ppk_expect_stats(test, pool[p], .slow = 1, .empty = 1,
-				 .fast = BATCH - 1, .ring = of[p]);
+		ppk_expect_stats(test, pool[p], PPK_TAKEN, .ring = of[p]);
 		ppk_put_many(pool[p], pages[p] + of[p], BATCH - of[p]);
 	}
 	KUNIT_EXPECT_FALSE(test, ppk_section_open());

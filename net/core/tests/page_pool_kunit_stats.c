@@ -11,7 +11,6 @@
 
 #include "page_pool_kunit.h"
 
-#define BATCH	PP_ALLOC_CACHE_REFILL
 #define ARRAY	PP_ALLOC_CACHE_SIZE
 
 /* --- a model of the pool, and random operations on both --- */
@@ -83,7 +82,7 @@ static struct ppk_model_page *ppk_model_took(struct ppk_model *m,
 		m->array--;
 		m->s.fast++;
 	} else if (m->ring) {
-		n = min(m->ring, BATCH);
+		n = min(m->ring, REFILL);
 		m->ring -= n;
 		m->array = n - 1;
 		m->s.refill++;
@@ -98,7 +97,7 @@ static struct ppk_model_page *ppk_model_took(struct ppk_model *m,
 			ppk_model_is(m, "pages of a high order", n, 1);
 		} else {
 			m->s.slow++;
-			ppk_model_is(m, "a batch at most", n > BATCH, false);
+			ppk_model_is(m, "a batch at most", n > REFILL, false);
 		}
 		ppk_model_is(m, "pages entered", n > 0, true);
 	}
