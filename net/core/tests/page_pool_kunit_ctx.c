@@ -13,7 +13,6 @@
 
 #include "page_pool_kunit.h"
 
-
 static struct page *ppk_pages[2 * BATCH];
 
 /* --- what a put leaves behind --- */

@@ -19,7 +19,6 @@
 
 #include "page_pool_kunit.h"
 
-
 #ifdef CONFIG_ARCH_HAS_DMA_OPS
 
 /* Addresses that do not fit 32 bits, to see that all of them comes back */

@@ -17,7 +17,6 @@
 
 #include "page_pool_kunit.h"
 
-
 static struct page *ppk_pages[4 * BATCH];
 
 static struct page_pool *ppk_small(struct kunit *test)

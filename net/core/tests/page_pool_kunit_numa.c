@@ -14,7 +14,6 @@
 
 #include "page_pool_kunit.h"
 
-
 static struct page *ppk_pages[4 * BATCH];
 
 static struct page_pool *ppk_on_node(struct kunit *test, int nid,

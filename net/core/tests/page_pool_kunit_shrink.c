@@ -12,7 +12,6 @@
 #include "../page_pool_user.h"
 #include "page_pool_kunit.h"
 
-
 static struct page *ppk_pages[6 * BATCH];
 
 static unsigned long ppk_count(int nid)
